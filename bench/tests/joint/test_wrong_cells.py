@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.metrics.base import ratio
 from enstruct_bench.joint.cleanlab import KINDS, cleanlab_quality
 from enstruct_bench.joint.wrong_cells import NOISE, found_among_first, given_probability, made_wrong, precision_of_suspects
@@ -31,6 +32,20 @@ def test_of_few_labels_a_fifth_goes_and_never_the_last():
     noisy, wrong = made_wrong(rare, "drops", seed=1)
     assert 0 < wrong.sum() <= 0.2 * rare.sum()
     assert (noisy.sum(0) > 0).all()
+
+
+def test_in_a_hierarchy_labels_are_taken_for_their_siblings():
+    """Of 0 with 2 and 3 below it, 1 with 4 and 5, and 6 below 5: what is moved has none below it, and goes to a sibling."""
+    tree = Hierarchy(7, ((0, 2), (0, 3), (1, 4), (1, 5), (5, 6)))
+    sets = tree.close(np.eye(7)[RNG.integers(0, 7, 300)]).toarray().astype(np.float32)
+    noisy, wrong = made_wrong(sets, "swaps", 0, tree)
+    assert wrong.any()
+    pairs = {
+        (int(np.flatnonzero(a > b)[0]), int(np.flatnonzero(b > a)[0])) for a, b in zip(sets, noisy, strict=True) if (a != b).any()
+    }
+    assert pairs <= {(0, 1), (1, 0), (2, 3), (3, 2), (4, 5), (5, 4)}  # 6 has no sibling
+    assert {(2, 3), (4, 5)} <= pairs
+    assert not any(sets[i, 6] and wrong[i, 5] for i in range(300))
 
 
 def test_suspects_are_ranked_from_the_lowest_quality():

@@ -84,7 +84,7 @@ class Estimators:
 
     def noisy(self, base: str, noise: str) -> tuple[Fit, NDArray[np.bool_]]:
         """Fitted to the rows with wrong cells, and which these are."""
-        Y, wrong = made_wrong(self.table.Y, noise, self.seed)
+        Y, wrong = made_wrong(self.table.Y, noise, self.seed, self.table.hierarchy)
         return self._fit(base, noise, Y), wrong
 
     def _fit(self, base: str, noise: str, Y: Array) -> Fit:

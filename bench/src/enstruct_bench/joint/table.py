@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.splits import Splits
 from enstruct.errors import DataError
 
@@ -19,13 +20,14 @@ Array = NDArray[Any]
 class Table:
     """``X`` (rows, features) dense or CSR and ``Y`` (rows, labels) of 0 and 1, training rows and, numbered ``held``, validation
     rows; ``X_test``, ``Y_test`` likewise. Where labels may have holes, Y is NaN there. Labels that the training rows alone do not
-    show both values of are left out."""
+    show both values of are left out. ``hierarchy``: over those that are left, where the data have one."""
 
     X: Any
     Y: NDArray[np.float32]
     held: NDArray[np.intp]
     X_test: Any
     Y_test: NDArray[np.float32]
+    hierarchy: Hierarchy | None = None
 
     @property
     def n_labels(self) -> int:
@@ -45,7 +47,17 @@ def table_of(splits: Splits) -> Table:
         raise DataError(f"{splits.train.name or 'This set'}: {len(varying)} labels vary in the training rows; two are needed.")
     X = stacked(splits.train.X, splits.validation.X)
     held = np.arange(len(train), len(train) + len(validation))
-    return Table(X, np.concatenate([train, validation])[:, varying], held, splits.test.X, test[:, varying])
+    hierarchy = _among(splits.train.hierarchy, varying)
+    return Table(X, np.concatenate([train, validation])[:, varying], held, splits.test.X, test[:, varying], hierarchy)
+
+
+def _among(hierarchy: Hierarchy | None, labels: NDArray[np.intp]) -> Hierarchy | None:
+    """Of some of its labels, whose numbers are their places among these."""
+    if hierarchy is None:
+        return None
+    place = {int(label): i for i, label in enumerate(labels)}
+    edges = [(place[a], place[b]) for a, b in hierarchy.edges if a in place and b in place]
+    return Hierarchy(len(labels), tuple(edges))
 
 
 def varying_of(Y: Array) -> NDArray[np.intp]:

@@ -1,7 +1,7 @@
 """Cells of the training table made wrong, and how well each side finds them again.
 
 flips    cells drawn uniformly
-swaps    a label that a row has moved to one that it lacks
+swaps    a label that a row has moved to one that it lacks; in a hierarchy, one of which it has none below, to a sibling
 drops    a label that a row has taken away
 
 Of the cells 5% are wrong, but of the labels that rows have at most a fifth is moved or taken, and never the last one of a label.
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.metrics import Counts
 from enstruct_bench.joint.table import Array
 
@@ -20,7 +21,9 @@ NOISE = ("flips", "swaps", "drops")
 SHARE, MOST_OF_PRESENT = 0.05, 0.2
 
 
-def made_wrong(Y: Array, kind: str, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def made_wrong(
+    Y: Array, kind: str, seed: int, hierarchy: Hierarchy | None = None
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """(the table with wrong cells, which they are)."""
     rng = np.random.default_rng([seed, NOISE.index(kind)])
     noisy = np.array(Y, dtype=np.float32)
@@ -30,17 +33,38 @@ def made_wrong(Y: Array, kind: str, seed: int) -> tuple[NDArray[np.float32], NDA
         noisy.flat[cells] = 1 - noisy.flat[cells]
         _restore_constant(noisy, Y)
         return noisy, noisy != Y
-    row, label = np.nonzero(Y)
+    tree = None if hierarchy is None or kind != "swaps" else _Tree(hierarchy)
+    row, label = np.nonzero(Y if tree is None else (Y > 0) & ~tree.has_any_below(Y))
     count = min(wrong // (2 if kind == "swaps" else 1), int(MOST_OF_PRESENT * len(row)))
     taken = rng.choice(len(row), count, replace=False)
     for i, j in zip(row[taken], label[taken], strict=True):
         noisy[i, j] = 0
         if kind == "swaps":
-            lacking = np.flatnonzero((Y[i] == 0) & (noisy[i] == 0))
-            if len(lacking):
+            lacking = np.flatnonzero((Y[i] == 0) & (noisy[i] == 0) & (True if tree is None else tree.siblings[j]))
+            if len(lacking) == 0:
+                noisy[i, j] = Y[i, j]
+            else:
                 noisy[i, rng.choice(lacking)] = 1
     _restore_constant(noisy, Y)
     return noisy, noisy != Y
+
+
+class _Tree:
+    """``siblings`` (labels, labels): whether two have a parent in common, or none; ``below``: whether the second is the first's
+    child."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.below = np.zeros((hierarchy.n_labels, hierarchy.n_labels), dtype=bool)
+        for parent, child in hierarchy.edges:
+            self.below[parent, child] = parent != child
+        counts = self.below.astype(np.float32)
+        top = counts.sum(0) == 0
+        self.siblings = (counts.T @ counts > 0) | np.outer(top, top)
+        np.fill_diagonal(self.siblings, False)
+
+    def has_any_below(self, Y: Array) -> NDArray[np.bool_]:
+        """(rows, labels)."""
+        return (np.asarray(Y, dtype=np.float32) @ self.below.T.astype(np.float32)) > 0
 
 
 def _restore_constant(noisy: Array, Y: Array) -> None:
