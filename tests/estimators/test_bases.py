@@ -25,6 +25,7 @@ OF_ONE_LABEL = [
     BaggingClassifier(LINEAR, 3),
     AdaBoostClassifier(n_estimators=3),
     StackingClassifier([("linear", LINEAR)], cv=2),
+    make_pipeline(StandardScaler(), StackingClassifier([("linear", LINEAR)], cv=2)),
     make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(), cv=2)),
 ]
 OF_LABEL_SETS = [
@@ -65,7 +66,15 @@ def test_wrappers_are_bases(base, rows):
 
 
 @pytest.mark.usefixtures("quick_joints")
-@pytest.mark.parametrize("base", [MultiOutputClassifier(LINEAR), ClassifierChain(LINEAR)], ids=named)
+@pytest.mark.parametrize(
+    "base",
+    [
+        MultiOutputClassifier(LINEAR),
+        make_pipeline(StandardScaler(), ClassifierChain(LINEAR)),
+        GridSearchCV(MultiOutputClassifier(LINEAR), {"estimator__C": [1, 2]}, cv=2),
+    ],
+    ids=named,
+)
 def test_holes_are_for_classifiers_of_one_label(base, rows):
     X, Y = rows[0], rows[1].astype(float)
     Y[::5, 1] = np.nan
@@ -124,6 +133,14 @@ def test_copies_for_each_label_are_passed_to_load(rows, tmp_path):
     copies = model.base_[0].models[0]
     loaded = JointMultiLabelClassifier.load(tmp_path / "m", base=copies)
     assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    for base, match in ((copies[:2], "lists 2 classifiers, and 3 labels vary"), ([LINEAR] * 3, "must be fitted")):
+    narrow = [LogisticRegression().fit(X[:, :2], Y[:, 0])] * 3
+    for base, match in (
+        (copies[:2], "lists 2 classifiers, and 3 labels vary"),
+        ([LINEAR] * 3, "must be fitted"),
+        (copies[0], "must list a fitted LogisticRegression for each of the 3 labels"),
+        (narrow, "fitted on 2 features, and the model on 5"),
+    ):
         with pytest.raises(ModelFileError, match=match):
             JointMultiLabelClassifier.load(tmp_path / "m", base=base)
+    with pytest.raises(ConfigError, match="name what to fit"):
+        loaded.fit(X, Y)

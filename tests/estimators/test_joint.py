@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy import sparse
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.exceptions import NotFittedError
@@ -17,6 +18,7 @@ from enstruct import EnergyMultiLabelClassifier, JointMultiLabelClassifier
 from enstruct.baselines import observed_linear
 from enstruct.baselines.boosting import GROW
 from enstruct.data.hierarchy import Hierarchy
+from enstruct.decisions.choose import make_rule
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import bases, joint
@@ -290,6 +292,19 @@ def test_a_class_told_is_the_answer(of_classes):
             model.predict_proba(X, known=known)
 
 
+def test_of_one_class_the_likeliest_is_least_risk_of_any_kind(of_classes):
+    model, X, y = of_classes
+    for decision in ("hamming", "example-f1", "jaccard"):
+        assert np.array_equal(model.predict(X, decision=decision), model.predict(X))
+    with pytest.raises(ConfigError, match="fixed"):
+        model.set_decision("hamming")
+    for decision in ("hamming", "threshold"):
+        with pytest.raises(ConfigError, match="decided by argmax"):
+            JointMultiLabelClassifier("binary-relevance", decision=decision).fit(X, y)
+    # as samples of one class each are what a gain is asked about
+    assert set(model.predict(X[:9], decision=lambda truth, predicted: (truth == predicted).all(1))) <= set("abc")
+
+
 def test_classes_are_a_distribution(of_classes, tmp_path):
     model, X, y = of_classes
     p = model.predict_proba(X)
@@ -329,6 +344,10 @@ def test_decisions_of_least_risk_in_force(fitted, rows, tmp_path):
     loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
     assert loaded.set_decision("hamming").decision_ == "hamming"
     assert np.array_equal(loaded.predict(X), fitted.predict(X, decision="hamming"))
+    assert loaded.decision == loaded.joint_.decision == "hamming"
+    by_rule = loaded.predict_by_rule(X)
+    assert [*by_rule] == [*loaded.rules_, "hamming"]
+    assert np.array_equal(by_rule["hamming"], loaded.predict(X))
     with pytest.raises(ConfigError, match="subset-accuracy"):
         other.set_decision("macro-f1")
     with pytest.raises(ConfigError, match="bayes-risk"):
@@ -340,12 +359,36 @@ def test_whole_sets_are_what_exact_match_asks_for(rows, monkeypatch):
     X, Y = rows
     model = JointMultiLabelClassifier("binary-relevance", folds=3, metric="subset-accuracy", random_state=0).fit(X[:500], Y[:500])
     assert model.decision_ == "subset-accuracy"
-    assert model.decision_scores_["subset-accuracy"] > 0.4
     by_rule = max((model.predict(X[500:], decision=name) == Y[500:]).all(1).mean() for name in model.rules_)
     assert model.score(X[500:], Y[500:]) > by_rule + 0.05
     monkeypatch.setattr(joint, "least_risk", lambda samples, *_: sparse.csr_matrix(1 - samples[:, 0]))
     model.fit(X[:200], Y[:200])
     assert model.decision_ != "subset-accuracy"
+
+
+def test_rows_that_weigh_and_those_with_holes_choose_the_likeliest_set(fitted, rows):
+    """By hand: of four rows left out the set is right of the first alone, the rule of the second, and the others have holes."""
+    table = Table(rows[0][:4], np.array([[0, 1], [0, 0], [np.nan, 1], [1, np.nan]], dtype=np.float32), np.array([1.0, 3, 1, 1]))
+
+    class Judge:
+        def __init__(self, which):
+            self.which = which
+
+        def take(self, some):
+            return Judge(self.which[some])
+
+        def sample(self, n):
+            return torch.tensor([[0.0, 1.0]]).expand(len(self.which), 1, 2)
+
+        def log_density(self, samples):
+            return torch.zeros(samples.shape[:2])
+
+    model = JointMultiLabelClassifier()
+    for weight, wanted in ((np.array([1.0, 3, 1, 1]), "fixed"), (np.array([3.0, 1, 9, 9]), "subset-accuracy"), (None, "fixed")):
+        model.rules_, model.decision_, model.legality_ = {"fixed": make_rule("fixed")}, "fixed", None
+        weighed = Table(table.X, table.Y, weight)
+        model._choose_likeliest(Judge(torch.arange(4)), np.full((4, 2), 0.1), weighed, np.arange(4))
+        assert model.decision_ == wanted
 
 
 def test_scores_of_what_is_known(fitted, rows):

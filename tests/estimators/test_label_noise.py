@@ -84,3 +84,13 @@ def test_holes_certainties_and_nothing_to_count():
     assert noise is not None
     assert 0 < noise.added + noise.lost <= 0.9  # of four cells hardly anything is known
     assert quality_of(np.array([1.0, np.nan]), np.array([1, 0]))[1] is None
+
+
+def test_a_small_clean_table_is_not_taken_for_a_wrong_one():
+    """Of sixty cells not half of those that are there are counted."""
+    rng = np.random.default_rng(0)
+    q = rng.beta(0.3, 0.6, 60)
+    noted = rng.random(60) < q
+    noise = note_noise(q, noted)
+    assert noise.lost < 0.2
+    assert noise.added < 0.1

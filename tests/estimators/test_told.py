@@ -40,6 +40,27 @@ def test_classes_by_name_by_yes_and_no_and_by_dict():
         told_labels([[1, 0]], CLASSES)
 
 
+@pytest.mark.parametrize("classes", [np.array(["a", "b"]), np.array(["a", "b"], dtype=object), np.array([1, 2])])
+def test_columns_of_a_frame_are_classes_by_name(classes):
+    labels = LabelFormat("single", classes)
+    frame = pd.DataFrame([[1, HOLE], [HOLE, 0]], columns=classes[::-1])
+    np.testing.assert_array_equal(told_labels(frame, labels), [[HOLE, 1], [0, HOLE]])
+    with pytest.raises(DataError, match="Unknown label in known 'q'"):
+        told_labels(frame.rename(columns={classes[0]: "q"}), labels)
+
+
+def test_a_column_of_classes():
+    one = [[0, 1, 0], [HOLE] * 3]
+    for known in (np.array([["b"], [None]], dtype=object), pd.DataFrame({"y": ["b", None]})):
+        np.testing.assert_array_equal(told_labels(known, CLASSES), one)
+
+
+@pytest.mark.parametrize("known", [[{"a"}, {"b"}], [["a", "b"], ["c"]], "a", {"a": True}], ids=repr)
+def test_what_tells_no_class(known):
+    with pytest.raises(DataError, match=r"known must .*it is"):
+        told_labels(known, CLASSES)
+
+
 def test_numbers_that_are_names():
     """Label sets of as many numbers in each row are names, where labels have names."""
     names = told_format([[1, 2], [3], [5]])
@@ -53,3 +74,5 @@ def test_what_answers_are_scored_by():
     assert truth_of(["a", "c"], CLASSES).toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
     with pytest.raises(DataError, match="holds 2"):
         truth_of([[2, 0]], SETS)
+    with pytest.raises(DataError, match="nothing to score"):
+        truth_of([[HOLE, HOLE]], SETS)

@@ -40,6 +40,17 @@ def test_over_tables():
     assert lines["joint"]["fit_seconds"] == 9.0
 
 
+def test_without_all_single_bases_there_is_no_hindsight(monkeypatch, capsys):
+    rows = [row(60, [(70, 70)] * 6)]
+    del rows[0]["sides"][f"base:{unseen.SINGLE[0]}"]
+    assert [line["side"] for line in unseen.compared(rows)] == ["joint", *(f"base:{name}" for name in unseen.SINGLE[1:])]
+    for argv in (["--tables", "0"], ["--sides", "base"]):
+        monkeypatch.setattr(sys, "argv", ["unseen", *argv])
+        with pytest.raises(SystemExit):
+            unseen.main()
+        assert "one table at least, and joint" in capsys.readouterr().err
+
+
 def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
     X, Y = wine()
     monkeypatch.setattr(unseen, "tables", lambda: {"p/red": (X, Y), "p/white": (X[::-1] ** 2, Y[::-1])})
@@ -53,7 +64,7 @@ def test_from_the_command_to_the_page(tmp_path, monkeypatch, capsys):
         unseen.main()
         assert len(done) == wanted
     assert set(done) == {"p/red", "p/white"}
-    assert "best single" in capsys.readouterr().out
+    assert "best single, other rows" in capsys.readouterr().out
     content = json.loads(out.read_text())
     first = content["rows"][0]
     assert (first["rows"], first["features"], first["labels"]) == (178, 6, 10)

@@ -364,14 +364,17 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
         if method.solver is not None:
             _refuse_tuned(encoder, method.name)
         return MethodBase(method, metric, _tuned(encoder))
+    if isinstance(base, (list, tuple)):
+        raise ConfigError("base= lists fitted classifiers, as load takes them: name what to fit, as set_params(base='auto').")
     if not hasattr(base, "get_params") or isinstance(base, type):
         raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
-    if not (hasattr(base, "predict_proba") or isinstance(base, StackingClassifier)):  # which has it once it is fitted
+    inner = _innermost(base)
+    if not (hasattr(base, "predict_proba") or isinstance(inner, StackingClassifier)):  # which has it once it is fitted
         raise ConfigError(f"base=: {type(base).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
     _refuse_tuned(encoder, type(base).__name__)
-    if not complete and isinstance(base, (MultiOutputClassifier, ClassifierChain)):
+    if not complete and isinstance(inner, (MultiOutputClassifier, ClassifierChain)):
         raise ConfigError(
-            f"base=: {type(base).__name__} needs every label of every row, and y has holes: give the classifier of one "
+            f"base=: {type(inner).__name__} needs every label of every row, and y has holes: give the classifier of one "
             "label that is within it."
         )
     return ClassifierBase(base, per_label=not (complete and takes_label_sets(base)))
@@ -401,12 +404,15 @@ def _on_texts(table: Table, metric: str, n_terms: int) -> list[Base]:
 def takes_label_sets(classifier: Any) -> bool:
     """Whether its tags say so; of one that wraps another it is not the other that counts (a calibrated forest takes one label),
     but for searches and pipelines, which hand labels on as they are."""
-    if isinstance(classifier, Pipeline):
-        return takes_label_sets(classifier.steps[-1][1])
-    if isinstance(classifier, BaseSearchCV):
-        return takes_label_sets(classifier.estimator)
-    tags = get_tags(classifier)
+    tags = get_tags(_innermost(classifier))
     return bool((tags.classifier_tags is not None and tags.classifier_tags.multi_label) or tags.target_tags.multi_output)
+
+
+def _innermost(classifier: Any) -> Any:
+    """What pipelines and searches hand labels on to."""
+    if isinstance(classifier, Pipeline):
+        return _innermost(classifier.steps[-1][1])
+    return _innermost(classifier.estimator) if isinstance(classifier, BaseSearchCV) else classifier
 
 
 def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_terms: int | None = None) -> list[Base]:

@@ -40,6 +40,7 @@ from enstruct.estimators.told import check_observed, constants_of, told_format, 
 from enstruct.joint import Joint
 from enstruct.joint.classes import Classes, follow_classes
 from enstruct.metrics import get_metric, log_loss
+from enstruct.rules.closest import nearest
 from enstruct.rules.follow import are_possible
 from enstruct.rules.marginals import raised
 from enstruct.training.ranks import check_alone
@@ -159,6 +160,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             self.encoder.check_reads_no_labels("a joint")
         X = validated(self, X, reset=True)
         self.labels_ = told_format(y)
+        if self._single and self.decision not in ("auto", "fixed"):
+            raise ConfigError(f"decision={self.decision!r} cannot be used: one label a row is decided by argmax.")
         self.classes_ = self.labels_.classes
         if X.shape[0] * self.labels_.n_labels > MOST_CELLS:
             raise ConfigError(
@@ -243,7 +246,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         if self.decision in RISKS:
             self.decision_ = self.decision
         elif (self.decision, self.metric) == ("auto", EXACT):
-            self._choose_likeliest(judge, p[left_out], table.Y[left_out])
+            self._choose_likeliest(judge, p, table, left_out)
         return fitted
 
     def _fit_classes(self, logits: NDArray[np.float32], table: Table, seed: int) -> Fitted:
@@ -256,16 +259,23 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
         return Fitted(self.energy_, self.energy_, CLASSES, self.likelihoods_, 0)
 
-    def _choose_likeliest(self, judge: Joint, p: NDArray[Any], Y: NDArray[np.float32]) -> None:
-        """Put the most probable set in force where more of the rows left out are right by it than by the rule chosen, which has
-        seen them."""
-        if np.isnan(Y).any():
+    def _choose_likeliest(self, judge: Joint, p: NDArray[Any], table: Table, rows: NDArray[np.intp]) -> None:
+        """Put the most probable set in force where more of these rows, which ``judge`` has not seen, are right by it than by the
+        rule chosen, which has. Whole sets alone are right or wrong: rows with holes are not asked."""
+        whole = ~np.isnan(table.Y[rows]).any(1)
+        if not whole.any():
             return
-        samples = judge.sample(SAMPLES)
-        likeliest = least_risk(samples.numpy().astype(np.uint8), "subset", judge.log_density(samples).numpy())
-        metric, truth = get_metric(EXACT), as_indicator(Y)
-        self.decision_scores_ = {**self.decision_scores_, EXACT: metric(truth, likeliest)}
-        if self.decision_scores_[EXACT] > metric(truth, self.rules_[self.decision_].predict(p)):
+        rows, parts = rows[whole], []
+        for some in torch.from_numpy(np.flatnonzero(whole)).split(max(1, CELLS // (SAMPLES * table.Y.shape[1]))):
+            few = judge.take(some)
+            samples = few.sample(SAMPLES)
+            parts.append(least_risk(samples.numpy().astype(np.uint8), "subset", few.log_density(samples).numpy()))
+        by_rule = self.rules_[self.decision_].predict(p[rows])
+        if self.legality_ is not None:
+            by_rule = as_indicator(nearest(self.legality_.varying, by_rule.toarray(), p[rows]))
+        weight = None if table.weight is None else table.weight[rows]
+        score, truth = get_metric(EXACT), as_indicator(table.Y[rows])
+        if score(truth, sparse.vstack(parts, format="csr"), weight) > score(truth, by_rule, weight):
             self.decision_ = EXACT
 
     # -- answers ----------------------------------------------------------------------------------
@@ -341,8 +351,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
         """Fitted rule -> label sets as :meth:`predict` gives them under it; of ``risks``, names of decisions of least expected
-        risk, likewise, on the same samples."""
+        risk, and of the one in force, likewise, on the same samples."""
         chosen = {name: self._decided(X, known, name, None) for name in self._fitted().rules_}
+        if self.decision_ in RISKS and self.decision_ not in risks:
+            risks = [*risks, self.decision_]
         chosen |= zip(risks, self._of_least_risk(X, known, [RISKS[name] for name in risks]) if risks else (), strict=True)
         return {name: self.labels_.decode(self._finished(*sets, known)) for name, sets in chosen.items()}
 
@@ -368,7 +380,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         """(label sets, the marginals that they were decided by)."""
         if decision is None and top_k is None and self._fitted().decision_ in RISKS:
             decision = self.decision_
-        if callable(decision) or (isinstance(decision, str) and decision in RISKS):
+        likeliest = self._fitted()._single and not callable(decision)  # of one class a row that is least risk of any kind
+        if not likeliest and (callable(decision) or (isinstance(decision, str) and decision in RISKS)):
             return self._of_least_risk(X, known, [decision if callable(decision) else RISKS[decision]])[0]
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
@@ -458,7 +471,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, or a decision of least risk by its name, without another fit."""
-        one_of("decision", [*self._fitted().rules_, *RISKS])("decision", decision)
+        one_of("decision", [*self._fitted().rules_, *([] if self._single else RISKS)])("decision", decision)
         self.decision_ = self.decision = decision  # which rows told something go by, too
         return self
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 LEAST, LIKELIEST = 0.1, 0.02
 """Of the labels that are not there, and of those that are, by what the model expects: so many show the rates."""
 COUNTED = 50
-"""Cells that show a rate at least, where there are twice as many."""
+"""Cells that show a rate at least, as far as these are a quarter of those expected."""
 LEVEL = 1e-9
 MOST = 0.9
 """Of both rates together: with 1 a note would say nothing."""
@@ -59,16 +59,16 @@ def note_noise(p: NDArray[Any], given: NDArray[Any]) -> NoteNoise:
     """From probabilities p and given labels of 0 and 1, of cells in any order (cells,)."""
     n_there, ordered = float(p.sum()), np.sort(p)
     # with all that are level: which of these came first would depend on what was noted of them
-    least = p <= ordered[_number(LEAST * (len(p) - n_there), len(p)) - 1] + LEVEL
-    likeliest = p >= ordered[-_number(LIKELIEST * n_there, len(p))] - LEVEL
+    least = p <= ordered[_number(LEAST, len(p) - n_there) - 1] + LEVEL
+    likeliest = p >= ordered[-_number(LIKELIEST, n_there)] - LEVEL
     added = ((given[least] == 1).sum() + 0.5) / (least.sum() + 1)
     lost = ((given[likeliest] == 0).sum() + 0.5) / (likeliest.sum() + 1)
     scale = min(1.0, MOST / (added + lost))
     return NoteNoise(float(scale * added), float(scale * lost))
 
 
-def _number(wanted: float, cells: int) -> int:
-    return max(int(wanted), min(COUNTED, cells // 2), 1)
+def _number(share: float, cells: float) -> int:
+    return max(int(share * cells), min(COUNTED, int(cells / 4)), 1)
 
 
 def right(p: NDArray[Any], given: NDArray[Any], noise: NoteNoise) -> NDArray[np.float64]:

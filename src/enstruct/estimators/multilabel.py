@@ -325,7 +325,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         joint = self._joint()
         if joint is None:
             return super().set_decision(decision)
-        self.decision_ = joint.set_decision(decision).decision_
+        self.decision_ = self.decision = joint.set_decision(decision).decision_
         return self
 
     def energy(self, X: Any, y: Any, *, known: Any = None) -> NDArray[np.float64]:
@@ -361,7 +361,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         return joint
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """``metric`` of ``predict(X)`` (accuracy for 1-D y)."""
+        """``metric`` of ``predict(X)`` (accuracy for 1-D y); where y has holes, of the labels that are known."""
         joint = self._joint()
         return super().score(X, y, sample_weight) if joint is None else joint.score(X, y, sample_weight)
 

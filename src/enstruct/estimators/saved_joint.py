@@ -29,6 +29,7 @@ from enstruct.estimators.bases import (
     MethodBase,
     ObservedBase,
     ViewBase,
+    takes_label_sets,
 )
 from enstruct.estimators.cross_fitting import CrossFitted
 from enstruct.estimators.label_format import LabelFormat
@@ -214,9 +215,9 @@ def read_bases(
             if custom is None:
                 raise ModelFileError(
                     f"{folder} has a {record.name} for its base: pass base=, that classifier fitted, to load; where each label "
-                    f"has a copy, the list of them (base_[{i}].models[0] of the model that was saved)."
+                    f"has a copy, the list of them (of the model that was saved, or its joint_: base_[{i}].models[0])."
                 )
-            base, models = _own(custom, n_labels), [custom]
+            base, models = _own(custom, n_labels, n_features), [custom]
         if n_terms is not None:
             base = ViewBase(base, str(record.view), n_terms)
         bases.append(CrossFitted(base, np.zeros((0, n_labels)), models, 0.0))
@@ -225,7 +226,7 @@ def read_bases(
     return bases
 
 
-def _own(custom: Any, n_labels: int) -> ClassifierBase:
+def _own(custom: Any, n_labels: int, n_features: int) -> ClassifierBase:
     """Somebody's classifier, fitted: of label sets, or a list of one for each label that varies."""
     several = list(custom) if isinstance(custom, (list, tuple)) else [custom]
     fitted = [one for one in several if not isinstance(one, float)]  # a label of which a fold saw one value has its share
@@ -234,7 +235,12 @@ def _own(custom: Any, n_labels: int) -> ClassifierBase:
             check_is_fitted(one)
     except (NotFittedError, TypeError):
         raise ModelFileError(f"base= must be fitted as it was when the model was saved; {shown(one)} is not.") from None
+    for one in fitted:
+        if getattr(one, "n_features_in_", n_features) != n_features:
+            raise ModelFileError(f"base= was fitted on {one.n_features_in_} features, and the model on {n_features}.")
     if not isinstance(custom, (list, tuple)):
+        if not takes_label_sets(custom):
+            raise ModelFileError(f"base= must list a fitted {type(custom).__name__} for each of the {n_labels} labels that vary.")
         return ClassifierBase(custom)
     if len(several) != n_labels or not fitted:
         raise ModelFileError(f"base= lists {len(several)} classifiers, and {n_labels} labels vary: one for each, in their order.")

@@ -52,20 +52,20 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
         return _of_classes(known, labels) if what == "known" else labels.encode(known).toarray().astype(np.float32)
     table = _table(known)
     if table is None or (what != "known" and labels.kind == "names" and _are_names(table, known, labels)):
-        if what == "known" and labels.kind != "single" and not sparse.issparse(known):
+        if what == "known" and not sparse.issparse(known):
             raise DataError(
                 f"known must be a table (rows, {labels.n_labels}) of 1, 0 and NaN where nothing is told, or a list of dicts, "
                 f"{{label: True or False}} for each row; it is {_form(known)}."
             )
         return labels.encode(known).toarray().astype(np.float32)
     columns = getattr(known, "columns", None)
-    if columns is not None and labels.classes.dtype.kind == "U":
-        place = {str(name): i for i, name in enumerate(columns)}
+    if columns is not None and (labels.kind != "indicator" or labels.classes.dtype.kind == "U"):
+        place, names = {str(name): i for i, name in enumerate(columns)}, [str(name) for name in labels.classes.tolist()]
         for name in place:
-            if name not in set(labels.classes.tolist()):
+            if name not in names:
                 raise _unknown(f"label in {what}", name, labels)
         whole = np.full((len(table), labels.n_labels), np.nan)
-        for i, name in enumerate(labels.classes.tolist()):
+        for i, name in enumerate(names):
             if name in place:
                 whole[:, i] = table[:, place[name]]
         table = whole
@@ -86,6 +86,8 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
 def truth_of(y: Any, labels: LabelFormat) -> Any:
     """What answers are scored by: an indicator, or where y has holes an array (rows, labels) with NaN there. DataError."""
     told = told_labels(y, labels, "y")
+    if told.size and np.isnan(told).all():
+        raise DataError("Nothing is known of these labels: there is nothing to score by them.")
     return told if np.isnan(told).any() else as_indicator(told)
 
 
@@ -155,10 +157,12 @@ def _table(y: Any) -> NDArray[np.float64] | None:
 
 
 def _is_flat(known: Any) -> bool:
+    """Whether it is a list of classes, or a column of them, and no table of yes and no."""
     try:
-        return np.ndim(getattr(known, "values", known)) == 1
+        shape = np.shape(getattr(known, "values", known))
     except ValueError:  # rows of several lengths
         return False
+    return len(shape) == 1 or (len(shape) == 2 and shape[1] == 1 and not isinstance(known, (list, tuple)))
 
 
 def _are_names(table: NDArray[np.float64], y: Any, labels: LabelFormat) -> bool:
@@ -168,8 +172,11 @@ def _are_names(table: NDArray[np.float64], y: Any, labels: LabelFormat) -> bool:
 
 
 def _of_classes(known: Any, labels: LabelFormat) -> NDArray[np.float32]:
-    """Of a class a row, None or NaN where it is not told."""
-    values = np.asarray(getattr(known, "values", known), dtype=object)
+    """Of a class a row, or a column of them, None or NaN where it is not told."""
+    given = getattr(known, "values", known)
+    if isinstance(given, (list, tuple)) and any(isinstance(one, (list, tuple, set, frozenset, Mapping)) for one in given):
+        raise DataError(f"known must tell a class a row, or None; it is {_form(known)}.")
+    values = np.asarray(given, dtype=object).ravel()
     told = np.flatnonzero([not is_missing(value) for value in values])
     out = np.full((len(values), labels.n_labels), np.nan, dtype=np.float32)
     if len(told):

@@ -322,6 +322,11 @@ class JointGraph(nn.Module):
 def _rule(model: Any, decision: str | None) -> tuple[str, Any]:
     """Its name and the fitted rule, by default the one in force. ConfigError for one that was not fitted."""
     name = model.decision_ if decision is None else decision
+    if decision is None and name not in model.rules_:
+        raise ConfigError(
+            f"The decision in force, {name!r}, draws samples from the joint, which is no fixed graph: export with a rule of "
+            f"marginals (decision=: {', '.join(model.rules_)})."
+        )
     one_of("decision rule", model.rules_)("decision", name)
     return name, model.rules_[name]
 

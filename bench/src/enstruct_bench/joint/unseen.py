@@ -29,7 +29,7 @@ from enstruct_bench.joint.fitted_estimators import Estimators
 from enstruct_bench.joint.kept_rows import kept_rows
 from enstruct_bench.joint.r_tables import tables
 from enstruct_bench.joint.summary import factor_of, value_of
-from enstruct_bench.joint.table import Array, table_of
+from enstruct_bench.joint.table import Array, table_of, varying_of
 
 SINGLE = ("binary-relevance", "extra-trees", "boosting", "catboost", "lightgbm", "cross-entropy")
 """Of which the best one is known by hindsight."""
@@ -65,7 +65,9 @@ def row_of(name: str, X: Array, Y: Array, sides: tuple[str, ...], minutes: float
 
 
 def with_hindsight(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The row's sides, and what the best single base has of F1."""
+    """The row's sides, and, where all single bases are among them, what the best has of F1."""
+    if any(f"base:{name}" not in row["sides"] for name in SINGLE):
+        return dict(row["sides"])
     halves = np.array([row["sides"][f"base:{name}"]["halves"] for name in SINGLE])
     best = {"f1": max(row["sides"][f"base:{name}"]["f1"] for name in SINGLE)}
     other = {"f1": float(np.mean([halves[halves[:, half].argmax(), 1 - half] for half in (0, 1)]))}
@@ -106,6 +108,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=3.0, help="of each default base")
     parser.add_argument("--out", type=Path, default=Path("results/unseen.json"))
     options = parser.parse_args()
+    if options.tables < 1 or "joint" not in options.sides.split(","):
+        parser.error("give one table at least, and joint among the sides: the others are compared with it")
     sides = tuple(options.sides.split(","))
     settings = {"minutes": options.minutes, "sides": list(sides)}
     rows = kept_rows(options.out, **settings)
@@ -113,11 +117,14 @@ def main() -> None:
     for name in order_of(list(everything))[: options.tables]:
         if any(row["table"] == name for row in rows):
             continue
+        if len(varying_of(split_of(name, *everything[name], 0).train.Y.toarray())) < 2:
+            say(f"{name} left out: of its training rows fewer than two labels vary")
+            continue
         rows.append(row := row_of(name, *everything[name], sides, options.minutes))
         content = {**settings, "rows": rows, "compared": compared(rows)}
         write_json(options.out, {**content, "commit": present_commit(), "environment": environment()})
-        best, own = with_hindsight(row)[HINDSIGHT]["f1"], row["sides"]["joint"]["f1"]
-        say(f"{name} ({row['rows']} x {row['features']} x {row['labels']}): {own:.2f} on {row['base']}, best single {best:.2f}")
+        found = "; ".join(f"{side} {one['f1']:.2f}" for side, one in with_hindsight(row).items())
+        say(f"{name} ({row['rows']} x {row['features']} x {row['labels']}), on {row['base']}: {found}")
     for line in compared(rows):
         say("; ".join(f"{key} {value if isinstance(value, (str, int)) else np.round(value, 3)}" for key, value in line.items()))
 
