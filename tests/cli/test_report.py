@@ -8,6 +8,7 @@ import pytest
 from tests.generated import FAST_SEGMENTER, FAST_TAGGER, write_picture_parts, write_sentences
 from tests.html_checks import check_page
 
+from enstruct import JointMultiLabelClassifier
 from enstruct.cli import report
 from enstruct.cli.main import main
 
@@ -82,6 +83,14 @@ def test_a_joint_has_every_section(here, capsys):
     assert len([title for title in page.of("svg") if "walk" in title["aria-labelledby"]]) > 0
     said = capsys.readouterr().out
     assert "report: report.html" in said
+
+
+def test_decisions_of_least_risk_in_force(here):
+    model = JointMultiLabelClassifier.load("joint")
+    model.set_decision("subset-accuracy").save("likeliest")
+    words = reported("likeliest", "test.csv").words()
+    assert "subset-accuracy" in words
+    assert words.count("(in force)") >= 1
 
 
 def test_a_report_is_the_same_for_a_seed(here, monkeypatch):

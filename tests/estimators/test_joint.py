@@ -367,8 +367,9 @@ def test_whole_sets_are_what_exact_match_asks_for(rows, monkeypatch):
 
 
 def test_rows_that_weigh_and_those_with_holes_choose_the_likeliest_set(fitted, rows):
-    """By hand: of four rows left out the set is right of the first alone, the rule of the second, and the others have holes."""
-    table = Table(rows[0][:4], np.array([[0, 1], [0, 0], [np.nan, 1], [1, np.nan]], dtype=np.float32), np.array([1.0, 3, 1, 1]))
+    """By hand: of the rows left out the set is right of the first alone, the rule of the second, none of the third, and the others
+    have holes."""
+    Y = np.array([[0, 1], [0, 0], [1, 0], [np.nan, 1], [1, np.nan]], dtype=np.float32)
 
     class Judge:
         def __init__(self, which):
@@ -384,10 +385,10 @@ def test_rows_that_weigh_and_those_with_holes_choose_the_likeliest_set(fitted, r
             return torch.zeros(samples.shape[:2])
 
     model = JointMultiLabelClassifier()
-    for weight, wanted in ((np.array([1.0, 3, 1, 1]), "fixed"), (np.array([3.0, 1, 9, 9]), "subset-accuracy"), (None, "fixed")):
+    for weight, wanted in (([1, 3, 1, 1, 1], "fixed"), ([1, 0.5, 3, 9, 9], "subset-accuracy"), (None, "fixed")):
         model.rules_, model.decision_, model.legality_ = {"fixed": make_rule("fixed")}, "fixed", None
-        weighed = Table(table.X, table.Y, weight)
-        model._choose_likeliest(Judge(torch.arange(4)), np.full((4, 2), 0.1), weighed, np.arange(4))
+        table = Table(rows[0][:5], Y, None if weight is None else np.array(weight, dtype=float))
+        model._choose_likeliest(Judge(torch.arange(5)), np.full((5, 2), 0.1), table, np.arange(5))
         assert model.decision_ == wanted
 
 

@@ -195,6 +195,17 @@ def test_what_is_no_fixed_graph(method, settings, message, blocks, tmp_path):
 
 
 @pytest.mark.usefixtures("quick_joints")
+def test_decisions_that_draw_from_the_joint(blocks, tmp_path):
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, decision="subset-accuracy", random_state=0)
+    model.fit(blocks.X[:60], blocks.Y[:60])
+    with pytest.raises(ConfigError, match="in force, 'subset-accuracy', draws samples") as caught:
+        export_onnx(model, tmp_path / "out")
+    assert len(str(caught.value)) <= 300
+    export_onnx(model, tmp_path / "out", decision="expected-f1")
+    assert (tmp_path / "out" / "model.onnx").is_file()
+
+
+@pytest.mark.usefixtures("quick_joints")
 def test_bases_of_scikit_learns(blocks, tmp_path):
     model = JointMultiLabelClassifier(LogisticRegression(), folds=2, random_state=0).fit(blocks.X[:60], blocks.Y[:60])
     with pytest.raises(ConfigError, match="skl2onnx"):
