@@ -367,8 +367,8 @@ def test_whole_sets_are_what_exact_match_asks_for(rows, monkeypatch):
 
 
 def test_rows_that_weigh_and_those_with_holes_choose_the_likeliest_set(fitted, rows):
-    """By hand: of the rows left out the set is right of the first alone, the rule of the second, none of the third, and the others
-    have holes."""
+    """By hand: of rows left out the set is right of the first alone, the rule of the second, none of the third; the others have
+    holes."""
     Y = np.array([[0, 1], [0, 0], [1, 0], [np.nan, 1], [1, np.nan]], dtype=np.float32)
 
     class Judge:
