@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,4 +36,8 @@ def launched() -> Iterator[bool]:
     try:
         yield dist.get_rank() == 0
     finally:
+        # Networks that were trained together hold the group, and lie in cycles: as long as one does its threads live on, and a
+        # thread that then lets go of a tensor while the interpreter ends aborts the process ("terminate called without an active
+        # exception", pytorch/pytorch#179291).
+        gc.collect()
         dist.destroy_process_group()

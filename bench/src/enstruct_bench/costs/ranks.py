@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,7 +72,8 @@ def main() -> None:
                 print(MARK + json.dumps(speed))
             if dist.is_initialized():
                 dist.barrier()  # the launcher ends those that are left once one has ended
-        return
+        sys.stdout.flush()
+        os._exit(0)  # all is said: gloo's threads now and then abort a process whose interpreter is taken down beside them
     rows = [measured(options.data, method, size) for method in options.methods.split(",") for size in options.batches]
     write_json(options.out, {"rows": rows, "environment": environment(), "commit": present_commit()})
     for row in rows:
