@@ -15,7 +15,8 @@ from enstruct.baselines.boosting import OF_CATBOOST, OF_LIGHTGBM, RARE, fit_labe
 from enstruct.data.rows import Rows
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
 from enstruct.errors import MissingExtraError
-from enstruct.estimators.bases import ObservedBase, Table, automatic
+from enstruct.estimators.bases import ObservedBase, automatic
+from enstruct.estimators.training_table import Table
 
 FIT = {"lightgbm": fit_lightgbm, "catboost": fit_catboost}
 BOOSTERS = pytest.mark.parametrize("by", FIT)

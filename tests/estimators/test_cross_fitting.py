@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 
 from enstruct import JointMultiLabelClassifier
 from enstruct.estimators import cross_fitting
-from enstruct.estimators.bases import Table
 from enstruct.estimators.cross_fitting import cross_fit
+from enstruct.estimators.training_table import Table
 
 
 @pytest.mark.usefixtures("quick_joints")  # the energy is fitted by this process alone

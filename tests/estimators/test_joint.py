@@ -22,8 +22,9 @@ from enstruct.decisions.choose import make_rule
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import bases, joint
-from enstruct.estimators.bases import ObservedBase, Table
+from enstruct.estimators.bases import ObservedBase
 from enstruct.estimators.cross_fitting import cross_fit
+from enstruct.estimators.training_table import Table
 from enstruct.methods import METHODS
 from enstruct.rules import Excludes, Implies, Soft
 from enstruct.training import residual_candidates

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from enstruct.estimators.bases import Table
+from enstruct.estimators.training_table import Table
 from enstruct_bench.joint import averages
 from enstruct_bench.reports.averages import averages_section
 

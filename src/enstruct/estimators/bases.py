@@ -6,9 +6,7 @@ What ``base=`` names is one of them (:func:`as_base`), "auto" several (:func:`au
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -16,12 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.ensemble import StackingClassifier
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from torch import nn
 
 from enstruct.baselines import CHOOSING
@@ -29,74 +23,25 @@ from enstruct.baselines.boosting import GROW, fit_label, is_installed
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.baselines.observed_linear import fit_observed_linear
 from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_network
-from enstruct.data.rows import Rows, as_indicator
 from enstruct.encoders import LinearPredictor
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
 from enstruct.encoders.text import TextEncoder
-from enstruct.errors import ConfigError, DataError, shown, unknown_name
+from enstruct.errors import ConfigError, unknown_name
+from enstruct.estimators.classifier_base import ClassifierBase, innermost, takes_label_sets
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.estimators.label_rows import same_rows
 from enstruct.estimators.members import Budget, Member, default_methods
+from enstruct.estimators.training_table import Table
 from enstruct.methods import METHODS, Method
-
-log = logging.getLogger("enstruct")
 
 CLIP = 1e-4
 """Marginals nearer to 0 or 1 than this say no more: logits stay within ±9.2."""
 MANY_LABELS = 300
 """From which on a model a label takes much longer than a network for all of them."""
 
-Answer = Callable[[Any], NDArray[np.float64]]
-"""Feature rows -> marginals (rows, labels)."""
-
 
 def logits_of(p: NDArray[Any]) -> NDArray[np.float32]:
     p = np.clip(np.asarray(p, dtype=np.float64), CLIP, 1 - CLIP)
     return np.log(p / (1 - p)).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Training rows: X as given, Y (rows, labels) of 0, 1 and NaN where unobserved, weights (rows,) or None."""
-
-    X: Any
-    Y: NDArray[np.float32]
-    weight: NDArray[np.float64] | None = None
-
-    def __len__(self) -> int:
-        return len(self.Y)
-
-    @property
-    def complete(self) -> bool:
-        return not np.isnan(self.Y).any()
-
-    def take(self, rows: NDArray[np.intp]) -> Table:
-        return Table(self.X[rows], self.Y[rows], None if self.weight is None else self.weight[rows])
-
-    def merged(self) -> tuple[Table, NDArray[np.intp]]:
-        """Without rows of weight 0, equal rows as one, their weights added; and where each row of this one went (-1: nowhere).
-
-        No copy of a row is so in another fold than the row. DataError if nothing is left.
-        """
-        coded = sparse.csr_matrix(np.where(np.isnan(self.Y), 2, self.Y).astype(np.uint8))
-        first, group = same_rows(Rows(self.X, coded))
-        total = np.bincount(group, np.ones(len(self)) if self.weight is None else self.weight)
-        kept = np.flatnonzero(total > 0)
-        if not len(kept):
-            raise DataError("Every sample weight is zero.")
-        place = np.full(len(total), -1)
-        place[kept] = np.arange(len(kept))
-        weight = total[kept] / total[kept].mean()
-        table = self.take(first[kept])
-        return Table(table.X, table.Y, None if np.allclose(weight, 1) else weight), place[group]
-
-    def few(self, rows: NDArray[np.intp], cells: int) -> NDArray[np.intp]:
-        """As many of these rows, evenly spread, as have so many cells of Y."""
-        most = max(1, cells // self.Y.shape[1])
-        return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
-
-    def rows(self) -> Rows:
-        return Rows(self.X, as_indicator(np.nan_to_num(self.Y)), self.weight)
 
 
 class Base(Protocol):
@@ -154,44 +99,6 @@ class MethodBase:
 
     def marginals(self, model: Member, X: Any) -> NDArray[np.float64]:
         return model.predict_proba(X)
-
-
-@dataclass(frozen=True)
-class ClassifierBase:
-    """A classifier of scikit-learn's: of label sets, or (``per_label``) of one label, of which each label gets a copy that sees
-    the rows where it was observed."""
-
-    estimator: Any
-    per_label: bool = False
-    refits: bool = True
-    chooses: bool = False
-    heeds: bool = False
-
-    @property
-    def name(self) -> str:
-        return type(self.estimator).__name__
-
-    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
-        if not self.per_label:
-            model = _seeded(clone(self.estimator), seed)
-            return model.fit(train.X, train.Y.astype(np.int64), **_weights(model, train.weight))
-        return [self._fit_label(train, label, seed) for label in range(train.Y.shape[1])]
-
-    def _fit_label(self, train: Table, label: int, seed: int) -> Any:
-        observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
-        y = train.Y[observed, label]
-        if len(np.unique(y)) < 2:  # one value, or none: its share in the rows seen
-            return float((y.sum() + 0.5) / (len(y) + 1))
-        weight = None if train.weight is None else train.weight[observed]
-        X = train.X if len(observed) == len(train) else train.X[observed]
-        model = _seeded(clone(self.estimator), seed)
-        return model.fit(X, y.astype(np.int64), **_weights(model, weight))
-
-    def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
-        if not self.per_label:
-            return probabilities_of(model, X)
-        n = X.shape[0]
-        return np.stack([np.full(n, one) if isinstance(one, float) else probability_of(one, X) for one in model], axis=1)
 
 
 @dataclass(frozen=True)
@@ -285,67 +192,6 @@ def _dense(X: Any) -> NDArray[Any]:
     return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
 
-def _seeded(model: Any, seed: int) -> Any:
-    names = [name for name in model.get_params() if name == "random_state" or name.endswith("__random_state")]
-    return model.set_params(**dict.fromkeys(names, seed))
-
-
-def _weights(model: Any, weight: Any) -> dict[str, Any]:
-    """What ``fit`` takes them as; a pipeline hands them to its last step."""
-    if weight is None:
-        return {}
-    return {f"{model.steps[-1][0]}__sample_weight" if isinstance(model, Pipeline) else "sample_weight": weight}
-
-
-def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
-    """(rows, labels) of a fitted classifier's ``predict_proba``: one array, or scikit-learn's list of (rows, 2), one a label.
-
-    ConfigError for probabilities of another shape.
-    """
-    p = _predicted(model, X)
-    if isinstance(p, list):
-        columns = []
-        for one, classes in zip(p, model.classes_, strict=True):
-            present = np.flatnonzero(np.asarray(classes) == 1)
-            columns.append(one[:, present[0]] if len(present) else np.zeros(len(one)))
-        p = np.stack(columns, axis=1)
-    p = np.asarray(p.toarray() if sparse.issparse(p) else p, dtype=np.float64)
-    if p.ndim != 2 or len(p) != X.shape[0]:
-        raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give probabilities (rows, labels), not {p.shape}.")
-    return _checked(p, model)
-
-
-def probability_of(model: Any, X: Any) -> NDArray[np.float64]:
-    """(rows,) of the label that a fitted classifier of one label has learnt. ConfigError for other classes than 0 and 1, and for
-    probabilities of another shape."""
-    classes = np.asarray(getattr(model, "classes_", (0, 1)))
-    if classes.shape != (2,) or not np.array_equal(classes, (0, 1)):
-        raise ConfigError(
-            f"base=: {type(model).__name__} was taught 0 and 1, and has the classes {shown(classes.tolist(), 60)}: it must keep "
-            "those that it is given."
-        )
-    p = np.asarray(_predicted(model, X), dtype=np.float64)
-    if p.shape != (X.shape[0], 2):
-        raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give ({X.shape[0]}, 2), no and yes, not {p.shape}.")
-    return _checked(p[:, 1], model)
-
-
-def _predicted(model: Any, X: Any) -> Any:
-    if not hasattr(model, "predict_proba"):  # of some that is only seen once they are fitted
-        raise ConfigError(f"base=: {type(model).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
-    return model.predict_proba(X)
-
-
-def _checked(p: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
-    wrong = ~((p >= 0) & (p <= 1))
-    if wrong.any():
-        at = tuple(np.argwhere(wrong)[0].tolist())
-        raise ConfigError(
-            f"base=: {type(model).__name__}.predict_proba gives {p[at]:g} in row {at[0]}: probabilities lie between 0 and 1."
-        )
-    return p
-
-
 def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None = None) -> Base:
     """What ``base=`` names, with an ``encoder`` of texts.
 
@@ -368,7 +214,7 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
         raise ConfigError("base= lists fitted classifiers, as load takes them: name what to fit, as set_params(base='auto').")
     if not hasattr(base, "get_params") or isinstance(base, type):
         raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
-    inner = _innermost(base)
+    inner = innermost(base)
     if not (hasattr(base, "predict_proba") or isinstance(inner, StackingClassifier)):  # which has it once it is fitted
         raise ConfigError(f"base=: {type(base).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
     _refuse_tuned(encoder, type(base).__name__)
@@ -399,20 +245,6 @@ def _on_texts(table: Table, metric: str, n_terms: int) -> list[Base]:
     network = "cross-entropy" if table.complete else "network"
     views = [("linear-svm", "both"), (network, "encoder"), ("linear-svm", "terms")]
     return [ViewBase(of(name), view, n_terms) for name, view in views]
-
-
-def takes_label_sets(classifier: Any) -> bool:
-    """Whether its tags say so; of one that wraps another it is not the other that counts (a calibrated forest takes one label),
-    but for searches and pipelines, which hand labels on as they are."""
-    tags = get_tags(_innermost(classifier))
-    return bool((tags.classifier_tags is not None and tags.classifier_tags.multi_label) or tags.target_tags.multi_output)
-
-
-def _innermost(classifier: Any) -> Any:
-    """What pipelines and searches hand labels on to."""
-    if isinstance(classifier, Pipeline):
-        return _innermost(classifier.steps[-1][1])
-    return _innermost(classifier.estimator) if isinstance(classifier, BaseSearchCV) else classifier
 
 
 def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_terms: int | None = None) -> list[Base]:

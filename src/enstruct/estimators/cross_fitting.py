@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from enstruct.data.rows import as_indicator
 from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError
-from enstruct.estimators.bases import Base, Table
+from enstruct.estimators.bases import Base
+from enstruct.estimators.training_table import Table
 
 log = logging.getLogger("enstruct")
 

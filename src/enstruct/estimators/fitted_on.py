@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from enstruct.estimators.bases import Table
+from enstruct.estimators.training_table import Table
 from enstruct.training.residual_candidates import Candidate
 
 

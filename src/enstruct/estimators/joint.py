@@ -24,7 +24,7 @@ from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ConfigError, DataError, shown
 from enstruct.estimators.base import seed_of
-from enstruct.estimators.bases import CLIP, Base, Table, as_base, automatic, logits_of
+from enstruct.estimators.bases import CLIP, Base, as_base, automatic, logits_of
 from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
 from enstruct.estimators.cross_fitting import CrossFitted, best_score, choose, cross_fit
 from enstruct.estimators.features import validated
@@ -37,6 +37,7 @@ from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_joint import SavedJoint
 from enstruct.estimators.told import check_observed, constants_of, told_format, told_labels, truth_of
+from enstruct.estimators.training_table import Table
 from enstruct.joint import Joint
 from enstruct.joint.classes import Classes, follow_classes
 from enstruct.metrics import get_metric, log_loss

@@ -22,15 +22,8 @@ from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ModelFileError, shown
 from enstruct.estimators import persistence, saved_values
-from enstruct.estimators.bases import (
-    OBSERVED,
-    Base,
-    ClassifierBase,
-    MethodBase,
-    ObservedBase,
-    ViewBase,
-    takes_label_sets,
-)
+from enstruct.estimators.bases import OBSERVED, Base, MethodBase, ObservedBase, ViewBase
+from enstruct.estimators.classifier_base import ClassifierBase, takes_label_sets
 from enstruct.estimators.cross_fitting import CrossFitted
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rules import LabelRules

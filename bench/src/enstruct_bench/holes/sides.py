@@ -20,7 +20,7 @@ import numpy as np
 
 from enstruct.errors import unknown_name
 from enstruct.estimators.bases import ObservedBase
-from enstruct.estimators.bases import Table as Observed
+from enstruct.estimators.training_table import Table as Observed
 from enstruct_bench.joint.fitted_estimators import Estimators
 from enstruct_bench.joint.masked_network import fit_masked_network
 from enstruct_bench.joint.table import Array

@@ -26,9 +26,10 @@ from enstruct.cli.tables import say
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.splits import stratified_folds
 from enstruct.environment import environment
-from enstruct.estimators.bases import Table, automatic
+from enstruct.estimators.bases import automatic
 from enstruct.estimators.cross_fitting import CrossFitted, Score, best_score, choose, cross_fit
 from enstruct.estimators.label_rules import LabelRules
+from enstruct.estimators.training_table import Table
 from enstruct.files import write_json
 from enstruct.metrics import Counts, log_loss, rowwise_f1
 from enstruct_bench.comparison.bootstrap import difference_over_splits

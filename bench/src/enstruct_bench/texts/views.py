@@ -24,9 +24,10 @@ from enstruct.data.rows import as_indicator
 from enstruct.data.splits import holdout, stratified_folds
 from enstruct.decisions.choose import cross_validate
 from enstruct.environment import environment
-from enstruct.estimators.bases import MethodBase, Table, ViewBase, automatic
+from enstruct.estimators.bases import MethodBase, ViewBase, automatic
 from enstruct.estimators.cross_fitting import CrossFitted, cross_fit
 from enstruct.estimators.texts import ByBoth
+from enstruct.estimators.training_table import Table
 from enstruct.files import write_json
 from enstruct.methods import METHODS
 from enstruct_bench.comparison.provenance import present_commit

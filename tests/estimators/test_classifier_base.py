@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from enstruct import JointMultiLabelClassifier
 from enstruct.errors import ConfigError, ModelFileError
-from enstruct.estimators.bases import takes_label_sets
+from enstruct.estimators.classifier_base import takes_label_sets
 
 LINEAR = LogisticRegression()
 OF_ONE_LABEL = [

@@ -1,0 +1,130 @@
+"""``ClassifierBase``: a classifier of scikit-learn's as the model under an energy, and what its probabilities must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from enstruct.errors import ConfigError, shown
+from enstruct.estimators.training_table import Table
+
+
+@dataclass(frozen=True)
+class ClassifierBase:
+    """A classifier of scikit-learn's: of label sets, or (``per_label``) of one label, of which each label gets a copy that sees
+    the rows where it was observed."""
+
+    estimator: Any
+    per_label: bool = False
+    refits: bool = True
+    chooses: bool = False
+    heeds: bool = False
+
+    @property
+    def name(self) -> str:
+        return type(self.estimator).__name__
+
+    def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
+        if not self.per_label:
+            model = _seeded(clone(self.estimator), seed)
+            return model.fit(train.X, train.Y.astype(np.int64), **_weights(model, train.weight))
+        return [self._fit_label(train, label, seed) for label in range(train.Y.shape[1])]
+
+    def _fit_label(self, train: Table, label: int, seed: int) -> Any:
+        observed = np.flatnonzero(~np.isnan(train.Y[:, label]))
+        y = train.Y[observed, label]
+        if len(np.unique(y)) < 2:  # one value, or none: its share in the rows seen
+            return float((y.sum() + 0.5) / (len(y) + 1))
+        weight = None if train.weight is None else train.weight[observed]
+        X = train.X if len(observed) == len(train) else train.X[observed]
+        model = _seeded(clone(self.estimator), seed)
+        return model.fit(X, y.astype(np.int64), **_weights(model, weight))
+
+    def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
+        if not self.per_label:
+            return probabilities_of(model, X)
+        n = X.shape[0]
+        return np.stack([np.full(n, one) if isinstance(one, float) else probability_of(one, X) for one in model], axis=1)
+
+
+def _seeded(model: Any, seed: int) -> Any:
+    names = [name for name in model.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return model.set_params(**dict.fromkeys(names, seed))
+
+
+def _weights(model: Any, weight: Any) -> dict[str, Any]:
+    """What ``fit`` takes them as; a pipeline hands them to its last step."""
+    if weight is None:
+        return {}
+    return {f"{model.steps[-1][0]}__sample_weight" if isinstance(model, Pipeline) else "sample_weight": weight}
+
+
+def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
+    """(rows, labels) of a fitted classifier's ``predict_proba``: one array, or scikit-learn's list of (rows, 2), one a label.
+
+    ConfigError for probabilities of another shape.
+    """
+    p = _predicted(model, X)
+    if isinstance(p, list):
+        columns = []
+        for one, classes in zip(p, model.classes_, strict=True):
+            present = np.flatnonzero(np.asarray(classes) == 1)
+            columns.append(one[:, present[0]] if len(present) else np.zeros(len(one)))
+        p = np.stack(columns, axis=1)
+    p = np.asarray(p.toarray() if sparse.issparse(p) else p, dtype=np.float64)
+    if p.ndim != 2 or len(p) != X.shape[0]:
+        raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give probabilities (rows, labels), not {p.shape}.")
+    return _checked(p, model)
+
+
+def probability_of(model: Any, X: Any) -> NDArray[np.float64]:
+    """(rows,) of the label that a fitted classifier of one label has learnt. ConfigError for other classes than 0 and 1, and for
+    probabilities of another shape."""
+    classes = np.asarray(getattr(model, "classes_", (0, 1)))
+    if classes.shape != (2,) or not np.array_equal(classes, (0, 1)):
+        raise ConfigError(
+            f"base=: {type(model).__name__} was taught 0 and 1, and has the classes {shown(classes.tolist(), 60)}: it must keep "
+            "those that it is given."
+        )
+    p = np.asarray(_predicted(model, X), dtype=np.float64)
+    if p.shape != (X.shape[0], 2):
+        raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give ({X.shape[0]}, 2), no and yes, not {p.shape}.")
+    return _checked(p[:, 1], model)
+
+
+def _predicted(model: Any, X: Any) -> Any:
+    if not hasattr(model, "predict_proba"):  # of some that is only seen once they are fitted
+        raise ConfigError(f"base=: {type(model).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")
+    return model.predict_proba(X)
+
+
+def _checked(p: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
+    wrong = ~((p >= 0) & (p <= 1))
+    if wrong.any():
+        at = tuple(np.argwhere(wrong)[0].tolist())
+        raise ConfigError(
+            f"base=: {type(model).__name__}.predict_proba gives {p[at]:g} in row {at[0]}: probabilities lie between 0 and 1."
+        )
+    return p
+
+
+def takes_label_sets(classifier: Any) -> bool:
+    """Whether its tags say so; of one that wraps another it is not the other that counts (a calibrated forest takes one label),
+    but for searches and pipelines, which hand labels on as they are."""
+    tags = get_tags(innermost(classifier))
+    return bool((tags.classifier_tags is not None and tags.classifier_tags.multi_label) or tags.target_tags.multi_output)
+
+
+def innermost(classifier: Any) -> Any:
+    """What pipelines and searches hand labels on to."""
+    if isinstance(classifier, Pipeline):
+        return innermost(classifier.steps[-1][1])
+    return innermost(classifier.estimator) if isinstance(classifier, BaseSearchCV) else classifier
