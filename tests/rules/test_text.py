@@ -85,7 +85,7 @@ def test_yaml_that_is_no_rule_is_refused(tmp_path, text):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("- " + "[" * 5000, "no YAML"),
+    ("- " + "[" * 5000, "lists within lists"),
     ("- 2026-13-45", "no YAML"),
     ("- &a [x]\n- {exclude: [a, b], weight: [" + "*a, " * 10 + "*a]}", r"line 2.*references \(\*name\) are not read"),
 ])  # fmt: skip

@@ -11,7 +11,7 @@ SLICES = {
     "fuzz models --count 40 --seed 7": 40,
     "fuzz parameters --count 40 --seed 7": 40,
     "fuzz results --count 40 --seed 7": 40,
-    "kill --count 3 --seed 7": 3,
+    "kill --count 2 --seed 7": 2,
     "race --count 56 --seed 7": 56,
     "soak --predictions 84 --fits 1": 0,
 }

@@ -23,6 +23,8 @@ from enstruct.errors import ConfigError, DataError, ParseError, shown
 from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, Soft, inequalities_of
 
 COUNTED: dict[str, Callable[[int, Any], Any]] = {"at most": AtMost, "at least": AtLeast, "exactly": Exactly}
+DEEPEST = 10
+"""Brackets within brackets of YAML, of which rules need four: reading takes as long as their square."""
 FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a, b; a requires: b, c; soft 2: a -> b"
 
 
@@ -52,7 +54,11 @@ def _of_yaml(text: str, path: Path) -> list[Any]:
     import yaml  # only here: most programs read none
 
     try:
+        depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise ParseError("rules are no lists within lists within lists.", path, event.start_mark.line + 1)
             if isinstance(event, yaml.AliasEvent):  # some lines of them can stand for more than any memory holds
                 raise ParseError("references (*name) are not read: write the rule out.", path, event.start_mark.line + 1)
         content = yaml.safe_load(text)

@@ -33,6 +33,7 @@ LOADERS: dict[str, Any] = {"joint": JointMultiLabelClassifier, "tagger": EnergyS
 def campaign(predictions: int, fits: int) -> Iterator[dict[str, Any]]:
     """A line for every kind and way; ``predictions`` are shared among them."""
     torch.set_num_threads(1)
+    gc.freeze()  # what imports have made stays, and each of many collections would look through all of it
     each = max(THREADS, predictions // (3 * len(KINDS)))
     with tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
@@ -107,6 +108,7 @@ def _threads(one: Small, count: int) -> tuple[str, float]:
 def _in_process(folder: Path, count: int, rows: dict[str, Any], first: dict[str, Any], out: Any) -> None:
     """One process's share of every kind; puts kind -> (what is wrong, how memory grew)."""
     torch.set_num_threads(1)
+    gc.freeze()
     found: dict[str, tuple[str, float]] = {}
     for kind in rows:
         try:
