@@ -67,10 +67,9 @@ if __name__ == "__main__":
     asked = sys.argv[1] if len(sys.argv) > 1 else "30"
     if not asked.isdigit():
         server(Path(asked), 8000).serve_forever()
-    with tempfile.TemporaryDirectory() as place:
-        running = server(trained(int(asked), Path(place)), 0)
+    with tempfile.TemporaryDirectory() as place, server(trained(int(asked), Path(place)), 0) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         question = json.dumps({"features": np.linspace(-1, 1, 64)[None].round(3).tolist()}).encode()
-        reply = urllib.request.urlopen(f"http://127.0.0.1:{running.server_port}", question)
-        print("labels", *json.load(reply)["label_sets"][0])
+        with urllib.request.urlopen(f"http://127.0.0.1:{running.server_port}", question) as reply:
+            print("labels", *json.load(reply)["label_sets"][0])
         running.shutdown()
