@@ -340,6 +340,8 @@ def _held_against(table: CommandTable, part: str, results: Path) -> list[str]:
 def _whereabouts_of_part(results: Path, part: str, command: Command) -> str:
     if (results / part).is_dir():
         return f"in `results/{part}/`, see below"
-    if not any(path.is_file() for path in (results / f"{part}.json", results / FOLDER / f"{part}.json")):
+    if (results / FOLDER / f"{part}.json").is_file():
+        return f"in `results/{FOLDER}/{part}.json`"
+    if not (results / f"{part}.json").is_file():
         return NOT_RUN
     return f"in `results/{part}.json`" + (", under Costs" if isinstance(command, Measured) else "")
