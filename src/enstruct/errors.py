@@ -71,6 +71,10 @@ class ConfigError(EnstructError, ValueError):
     """A method, argument or option is unknown or contradicts another."""
 
 
+class MissingEncoderError(ConfigError):
+    """A pretrained encoder is not where it should be."""
+
+
 class SecondDerivativeError(ConfigError):
     """A layer lacks the second derivative that implicit or unrolled training asks of it."""
 

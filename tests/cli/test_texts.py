@@ -66,6 +66,31 @@ def test_json_lines_and_folders(here, tmp_path, capsys, data):
     (tmp_path / "new.jsonl").write_text('{"text": "grain and oil"}\n')
     assert main(["predict", model, str(tmp_path / "new.jsonl"), "--probabilities"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == ",".join(sorted(NAMES))
+    (tmp_path / "docs" / "b").mkdir(parents=True)
+    for file in ("b/1.txt", "1.txt", "0.txt"):
+        (tmp_path / "docs" / file).write_text("grain and oil")
+    assert main(["predict", model, str(tmp_path / "docs"), "--unlabelled", "--out", str(tmp_path / "a.jsonl")]) == 0
+    answers = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert sorted(answer["file"] for answer in answers) == ["0.txt", "1.txt", "b/1.txt"]
+    assert main(["predict", model, str(tmp_path / "nowhere")]) == 2
+    assert "There is no file" in " ".join(capsys.readouterr().err.split())
+
+
+def test_labels_that_were_counted_off_are_found_by_name(tmp_path, capsys):
+    texts, Y = documents(60)
+    for name, columns in (("train", ["body", *NAMES]), ("other", ["both", "wheat", "grain", "body", "more"])):
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            cells = [
+                {"body": text, "more": "1", **dict(zip(NAMES, row, strict=True))} for text, row in zip(texts, Y, strict=True)
+            ]
+            writer.writerows([each[column] for column in columns] for each in cells)
+    train, model = [str(tmp_path / "train.csv"), "--text", "body", "--labels=-3"], str(tmp_path / "model")
+    assert main(["train", *train, "--model.method", "binary-relevance", "--out", model]) == 0
+    for name in ("train", "other"):
+        assert main(["evaluate", model, str(tmp_path / f"{name}.csv"), "--json", str(tmp_path / f"{name}.json")]) == 0
+    assert scores(tmp_path / "other.json") == scores(tmp_path / "train.json") > 0.9
 
 
 def test_told_labels_and_suspects(here, tmp_path, capsys):
@@ -90,6 +115,7 @@ def test_with_an_encoder(here, tmp_path, capsys, monkeypatch):
     assert len(before.splitlines()) >= 40
     (tmp_path / "tiny").rename(tmp_path / "moved")
     assert main(["predict", model, "test.jsonl"]) == 2
+    assert "is not where it was" in " ".join(capsys.readouterr().err.split())
     assert main(["predict", model, "test.jsonl", "--encoder", str(tmp_path / "moved")]) == 0
     assert capsys.readouterr().out == before
     assert main([*train[:2], "--base", "binary-relevance", "--encoder", str(tmp_path / "moved"), "--out", "joint"]) == 0

@@ -97,7 +97,11 @@ def test_a_document_in_several_folders_has_all_their_labels(folder):
     ]
     assert kind_of(str(folder)) == "labels"
     assert load(folder).X.tolist() == data.X.tolist()
-    assert read_file(folder, ()).Y.shape == (3, 0)
+    assert data.files == ("a/1.txt", "c/1.txt", "b/2.txt")
+    plain = read_file(folder, ())  # every file is a row
+    assert plain.Y.shape == (4, 0)
+    assert sorted(plain.files) == ["a/1.txt", "b/1.txt", "b/2.txt", "c/1.txt"]
+    assert plain.take(np.array([2])).files == plain.files[2:3]
 
 
 def test_folders_of_pictures_are_masks_still(tmp_path):
@@ -105,6 +109,28 @@ def test_folders_of_pictures_are_masks_still(tmp_path):
     (tmp_path / "README.txt").write_text("about them")
     assert not is_text_folder(tmp_path)
     assert kind_of(str(tmp_path)) == "masks"
+
+
+def test_a_label_may_be_called_images(folder):
+    (folder / "c").rename(folder / "images")
+    (folder / "images" / "1.txt").rename(folder / "images" / "1.TXT")
+    assert read_text_folder(folder).label_names == ("a", "b", "images")
+    assert kind_of(str(folder)) == "labels"
+
+
+def test_labels_that_are_joined_otherwise_or_nowhere(tmp_path):
+    rows = [{"text": "one", "labels": "a, b"}, {"text": "two", "labels": "a"}]
+    with pytest.raises(ParseError, match=r"line 1.*'a, b' looks like several labels"):
+        read_jsonl(lines(tmp_path / "a.jsonl", *rows))
+    assert read_jsonl(lines(tmp_path / "b.jsonl", *rows, {"text": "three", "labels": "c;d"})).label_names == (
+        "a",
+        "a, b",
+        "c",
+        "d",
+    )
+    with pytest.raises(ParseError, match=r"no line has the field 'labels' of labels \(others: 'tags'\): name theirs"):
+        read_jsonl(lines(tmp_path / "c.jsonl", {"text": "one", "tags": ["a"]}))
+    assert read_jsonl(tmp_path / "c.jsonl", known=["a"]).unknown.all()  # to be answered
 
 
 def test_files_without_folders_have_no_labels(tmp_path):

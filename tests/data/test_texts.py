@@ -21,8 +21,9 @@ TEXTS = ["one", "", "drei ä"]
         pd.Series(TEXTS, dtype="string"),
         pd.Series(TEXTS, dtype="category"),
         pd.DataFrame({"body": TEXTS}),
+        np.array(TEXTS, dtype=object).reshape(-1, 1),
     ],
-    ids=["list", "tuple", "array", "objects", "series", "strings", "category", "frame"],
+    ids=["list", "tuple", "array", "objects", "series", "strings", "category", "frame", "array of one column"],
 )
 def test_a_column_of_strings(X):
     assert are_texts(X)
@@ -34,13 +35,14 @@ def test_a_column_of_strings(X):
     [
         [1.0, 2.0],
         [["a", "b"], ["c", "d"]],
-        np.array([["a"], ["b"]], dtype=object),
         np.arange(3),
         np.eye(2),
         pd.DataFrame({"a": [1, 2]}),
         pd.DataFrame({"a": ["x", "y"], "b": ["x", "y"]}),
         [],
         [None, None],
+        np.array([["x", "y"]], dtype=object),
+        np.array([[1], [2]], dtype=object),
         {"a": "b"},
         None,
     ],

@@ -115,6 +115,8 @@ def test_refusals(encoder):
     for wrong in (3, [], "words", {"a": 1}):
         with pytest.raises(ConfigError, match="label_texts= is 'names', a dict"):
             make(encoder, label_texts=wrong).fit(texts, Y)
+    with pytest.raises(ConfigError, match="'names' reads what labels are called, and these are numbers"):
+        make(encoder, label_texts="names").fit(texts, Y)
     reading = replace(encoder, label_texts=TEXTS)
     for model in (
         make(encoder, "binary-relevance"),
@@ -128,7 +130,7 @@ def test_refusals(encoder):
         EnergySequenceTagger(encoder=reading).fit([["a", "b"]] * 4, [["X", "Y"]] * 4)
     with pytest.raises(ConfigError, match="label_texts="):
         make(encoder, label_texts=None).fit(texts, Y).predict_new(texts, ["gold"])
-    with pytest.raises(DataError, match="put it into a list"):
+    with pytest.raises(DataError, match="new labels as a list"):
         make(encoder).fit(texts, Y).predict_new(texts, "gold")
 
 

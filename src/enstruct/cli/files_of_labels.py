@@ -169,15 +169,17 @@ class LabelFiles(TaskFiles):
         if not as_json:
             check_names("label", names, options.out, "\t", "Answers in JSON hold any: --out FILE.jsonl.")
         predicted = labels_of(model).encode(model.predict(data.X, decision=options.decision, top_k=options.top_k, **data.told()))
+        files = data.data.files or ()
         for block in row_blocks(predicted.shape[0], predicted.shape[1], cells=2**20):
-            chosen = predicted[block]
+            chosen, named = predicted[block], [{"file": file} for file in files[block]]
             sets = [[names[j] for j in chosen.indices[a:b]] for a, b in pairwise(chosen.indptr)]
             if not as_json:
                 yield from ("\t".join(row) + "\n" for row in sets)
                 continue
-            for row, p in zip(sets, np.asarray(model.predict_proba(data.X[block], **data.told(block))), strict=True):
+            marginals = np.asarray(model.predict_proba(data.X[block], **data.told(block)))
+            for file, row, p in zip(named or [{}] * len(sets), sets, marginals, strict=True):
                 probabilities = {name: round(float(v), 6) for name, v in zip(names, p, strict=True)}
-                yield json.dumps({"labels": row, "probabilities": probabilities}, ensure_ascii=False) + "\n"
+                yield json.dumps({**file, "labels": row, "probabilities": probabilities}, ensure_ascii=False) + "\n"
 
     def truth(self, model: Any, data: Rows) -> Any:
         """CSR; where labels are unknown, or told to the model, an array with NaN there."""

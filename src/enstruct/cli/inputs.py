@@ -194,8 +194,10 @@ def _read_texts(
     known: dict[str, Any], source: str, labels: Any, drop: list[str], labelled: bool, text: Sequence[str] | None
 ) -> tuple[Any, Dataset]:
     """(texts, the data set), from the columns or the field that texts came from in training, unless others are named."""
+    if not Path(source).exists():
+        raise DataError(f"There is no file {shown(source)}, nor a folder.")
     if Path(source).is_file():
-        labels = known.get("labels") if labels is None else labels
+        labels = _labels_of_training(known, source, labelled) if labels is None else labels
         text = known["text"] if text is None else text
     data = read_file(
         source, labels if labelled else (), drop, label_names=known["label_names"], feature_names=known["text"], text=text

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import re
 from array import array
-from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset, any_of
-from enstruct.data.label_names import check_label_name, counted
+from enstruct.data.label_names import check_label_name, counted, joined_otherwise
 from enstruct.data.numbers import is_number, overflows, plain_numbers, to_numbers
 from enstruct.data.opening import stream_lines
 from enstruct.data.rows import as_indicator, indicator_of
@@ -32,8 +31,6 @@ from enstruct.errors import ParseError, shortened, shown
 SEPARATORS = (",", ";", "\t")
 MISSING = frozenset(("", "?", "na", "nan", "null"))
 NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
-LISTED = re.compile(r"""[\[({]\s*(?:['"].*['"],?\s*)?[\])}]""", re.DOTALL)
-"""A list, set or tuple of texts as Python prints it."""
 LONGEST_CELL = 2**24
 """Characters of a cell: a quotation mark that is never closed is found no later."""
 UNKNOWN = -1
@@ -337,13 +334,7 @@ class _Column:
     def check_separated(self) -> None:
         """That sets are not written otherwise, as Python prints lists or joined by commas: each would be one label."""
         cells = [cell for cell in self._same if not _is_missing(cell)]
-        if any(";" in cell or "|" in cell for cell in cells):
-            return
-        listed = [cell for cell in cells if LISTED.fullmatch(cell.strip())]
-        parts = Counter(part.strip() for cell in cells for part in cell.split(","))
-        by_commas = [cell for cell in cells if "," in cell and any(parts[part.strip()] > 1 for part in cell.split(","))]
-        if listed or by_commas:
-            cell = (listed or by_commas)[0]
+        if (cell := joined_otherwise(cells)) is not None:
             raise self.error(
                 f"{shown(cell)} looks like several labels: join names by ; or |, without brackets or quotes; if it is one name, "
                 "put a ; behind it",

@@ -27,6 +27,7 @@ class Dataset:
     ``first_feature``: of svmlight files without header, what features count from there.
     ``unknown``: (rows, labels) bool, True where a label is not known; None where all are. ``Y`` is 0 there, which says nothing:
     what takes labels with holes takes :meth:`told`.
+    ``files``: (rows,) where texts of a folder come from, within it; None of one file.
     """
 
     X: Any
@@ -37,13 +38,15 @@ class Dataset:
     name: str = ""
     first_feature: int | None = None
     unknown: NDArray[np.bool_] | None = None
+    files: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return int(self.Y.shape[0])
 
     def take(self, index: NDArray[Any]) -> Dataset:
         unknown = None if self.unknown is None else any_of(self.unknown[index])
-        return replace(self, X=self.X[index], Y=self.Y[index], unknown=unknown)
+        files = None if self.files is None else tuple(np.array(self.files, dtype=object)[index])
+        return replace(self, X=self.X[index], Y=self.Y[index], unknown=unknown, files=files)
 
     @property
     def holds_texts(self) -> bool:

@@ -41,12 +41,20 @@ def ending(path: Path | str) -> str:
 
 def is_text_folder(path: Path | str) -> bool:
     """Whether a folder holds .txt files, or folders of such, and no pictures."""
-    return is_folder(path) and not holds_pictures(path) and any(file.suffix == ".txt" for file in _inside(path))
+    return is_folder(path) and not holds_pictures(path) and any(map(is_text_file, _inside(path)))
+
+
+def is_text_file(path: Path) -> bool:
+    return path.suffix.lower() == ".txt"
 
 
 def holds_pictures(path: Path | str) -> bool:
-    """Whether a folder holds pictures, or folders that are named after them."""
-    return any(file.name in ("images", "masks") or file.suffix.lower() in PICTURE_ENDINGS for file in _inside(path))
+    """Whether a folder holds pictures, or folders that are named after them and hold no texts."""
+    inside = _inside(path)
+    if any(file.suffix.lower() in PICTURE_ENDINGS for file in inside):
+        return True
+    named = [file for file in inside if file.name in ("images", "masks")]
+    return any(not any(map(is_text_file, _inside(folder))) for folder in named)
 
 
 def _inside(path: Path | str) -> list[Path]:

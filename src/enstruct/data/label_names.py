@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from enstruct.errors import ParseError, shown
 
+LISTED = re.compile(r"""[\[({]\s*(?:['"].*['"],?\s*)?[\])}]""", re.DOTALL)
+"""A set as Python prints it."""
 BREAKING = frozenset(("Cc", "Cs", "Zl", "Zp"))
 """Unicode's categories of what breaks lines and columns apart, or cannot be written at all: controls (tab, line feed, NUL, ...),
 surrogates, the separators of lines and of paragraphs."""
@@ -35,6 +39,18 @@ def check_label_names(names: Sequence[str], path: Path | str, lines: Sequence[in
             place = f"labels {first[name] + 1} and {i + 1}" if lines is None else f"lines {lines[first[name]]} and {line}"
             raise ParseError(f"two labels are called {shown(name)} ({place}): rename one, or take it out", path, line)
         first[name] = i
+
+
+def joined_otherwise(cells: Iterable[str]) -> str | None:
+    """Of cells that hold names joined by ; or |: the first that looks like several joined by commas, or as Python prints a list,
+    which would be one label; None where there is none."""
+    cells = list(cells)
+    if any(";" in cell or "|" in cell for cell in cells):
+        return None
+    listed = [cell for cell in cells if LISTED.fullmatch(cell.strip())]
+    parts = Counter(part.strip() for cell in cells for part in cell.split(","))
+    by_commas = [cell for cell in cells if "," in cell and any(parts[part.strip()] > 1 for part in cell.split(","))]
+    return next(iter(listed or by_commas), None)
 
 
 def counted(path: Path, names: Sequence[str], number: int, dropped: Collection[str]) -> range:

@@ -3,7 +3,8 @@
 .jsonl     an object a line; the text in one of its fields ("text"), the labels in another ("labels"): a list of names, names
            joined by ; or |, or an object {name: true, false or null}. Without that field, or null: nothing is known of them
 folder     .txt files, a document each; those in a folder within it have its name for a label. A document that lies in
-           several folders, under one name and with one content, has all their labels. In the order of their names
+           several folders, under one name and with one content, has all their labels. In the order of their names, which are
+           the rows' ``files``; read without labels every file is a row
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from enstruct.data.dataset import Dataset, any_of
-from enstruct.data.label_names import check_label_name
+from enstruct.data.kinds import is_text_file
+from enstruct.data.label_names import check_label_name, joined_otherwise
 from enstruct.data.opening import read_lines, stream_lines
 from enstruct.data.rows import as_indicator, indicator_of
 from enstruct.data.texts import as_array
@@ -33,6 +36,8 @@ def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: 
     """One file. ``labels``: the field's name; (): no labels. ``known``: the names that there are, in their order; None for those
     in the file. ParseError (file, line)."""
     path, texts, told, lines = Path(path), list[str](), list[Told](), array("q")
+    joined: dict[str, int] = {}  # labels in one text -> where first
+    other_fields: dict[str, None] = {}
     same: dict[tuple[str, ...], tuple[str, ...]] = {}  # a set that occurs often is one object
     field = labels if isinstance(labels, str) else LABELS if labels is None else ""
     if labels not in (None, ()) and not field:
@@ -43,29 +48,43 @@ def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: 
             what = "is missing" if row.get(text) is None else "is no text"
             raise ParseError(f'the field {shown(text, 30)} {what} (there are {there}): give "" for an empty text', path, number)
         texts.append(row[text])
-        one = _labels(row.get(field), path, number) if field else ()
+        value = row.get(field)
+        if isinstance(value, str):
+            joined.setdefault(value, number)
+        elif value is None:
+            other_fields |= dict.fromkeys(name for name in row if name != text)
+        one = _labels(value, path, number) if field else ()
         told.append(same.setdefault(one, one) if isinstance(one, tuple) else one)
         lines.append(number)
     if not texts:
         raise ParseError("there is no document in it", path)
+    if field and known is None:
+        if not joined and not any(told) and field not in other_fields and not any(one == () for one in told):
+            there = ", ".join(shown(name, 20) for name in [*other_fields][:5]) or "none"
+            raise ParseError(
+                f"no line has the field {shown(field, 30)} of labels (others: {there}): name theirs, with --labels", path
+            )
+        if (odd := joined_otherwise(joined)) is not None:
+            raise ParseError(f"{shown(odd)} looks like several labels: give a list, or join names by ; or |", path, joined[odd])
     return _dataset(path, texts, told, lines, text, known if field else ())
 
 
 def read_text_folder(path: Path | str, labelled: bool = True, known: Sequence[str] | None = None) -> Dataset:
     """One folder; ``labelled=False``: whatever the folders within it are called. ParseError."""
     root = Path(path)
-    found: dict[tuple[str, str], list[str]] = {}
-    for file in sorted([*root.glob("*.txt"), *root.glob("*/*.txt")], key=lambda file: (file.name, file.parent.name)):
+    files = [file for pattern in ("*", "*/*") for file in root.glob(pattern) if is_text_file(file)]
+    found: dict[tuple[str, ...], list[Path]] = {}
+    for file in sorted(files, key=lambda file: (file.name, file.parent.name)):
         content = "\n".join(read_lines(file))
-        folders = found.setdefault((file.name, content), [])
-        if file.parent != root:
-            folders.append(file.parent.name)
+        found.setdefault((content, file.name) if labelled else (content, file.name, file.parent.name), []).append(file)
     if not found:
         raise ParseError("there is no .txt file in it, nor in its folders", root)
-    if labelled and not any(found.values()):
+    folders = [[file.parent.name for file in same if file.parent != root] for same in found.values()]
+    if labelled and not any(folders):
         raise ParseError("its files lie in no folder within it, whose name would be their label", root)
-    told: list[Told] = [tuple(names) if labelled else () for names in found.values()]
-    return _dataset(root, [content for _, content in found], told, None, TEXT, known if labelled else ())
+    told: list[Told] = [tuple(names) if labelled else () for names in folders]
+    data = _dataset(root, [content for content, *_ in found], told, None, TEXT, known if labelled else ())
+    return replace(data, files=tuple(same[0].relative_to(root).as_posix() for same in found.values()))
 
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

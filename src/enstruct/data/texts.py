@@ -14,7 +14,7 @@ from enstruct.errors import DataError
 def are_texts(X: Any) -> bool:
     """Whether X is meant for texts: one string, or one dimension of which the first entry that is there is a string or bytes.
 
-    A column of a data frame counts, as a series or as a frame of this column alone.
+    A column of a data frame counts, as a series or as a frame of this column alone, and so does an array of one column.
     """
     if isinstance(X, (str, bytes)):
         return True
@@ -59,6 +59,8 @@ def _column(X: Any) -> Any:
         return X
     if getattr(getattr(X, "dtype", None), "kind", "O") not in "OUST":  # numbers
         return None
+    if getattr(X, "ndim", None) == 2 and X.shape[1] == 1:  # as a ColumnTransformer hands on a column of an array
+        return X[:, 0].tolist()
     if getattr(X, "ndim", None) == 1 or (hasattr(X, "dtype") and not hasattr(X, "ndim") and hasattr(X, "to_list")):
         return X.tolist() if hasattr(X, "tolist") else X.to_list()
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from enstruct.data.mapped import MappedRows
+from enstruct.data.texts import are_texts
 from enstruct.data.tokens import TokenRows
-from enstruct.errors import ConfigError, DataError
+from enstruct.errors import ConfigError, DataError, shortened
 from enstruct.estimators.texts import rows_of
 
 
@@ -32,13 +33,15 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     except (ValueError, TypeError) as error:
         column = _unreadable_column(X) if isinstance(error, TypeError) or "could not convert" in str(error) else None
         if column is None and isinstance(error, TypeError):
+            if isinstance(X, Iterable) and not isinstance(X, Sized):
+                raise DataError(f"X is a {type(X).__name__}, which is read but once: make a list of it, or an array.") from error
             if "feature names" not in str(error).lower():
                 raise
             raise DataError(
                 "X's columns are named by texts and by other things, as numbers: X.columns = X.columns.astype(str) makes all "
                 "of them texts."
             ) from error
-        raise DataError(f"{error}{column or ''}") from error
+        raise DataError(f"{shortened(str(error), 80)}{column}" if column else str(error)) from error
     _check_size(X)
     if sparse.issparse(X) and X.indices.dtype == np.int64 and max(X.nnz, *X.shape) < 2**31:
         return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)  # liblinear's
@@ -83,6 +86,11 @@ def _unreadable_column(X: Any) -> str | None:
                 raise TypeError
             np.asarray(column, dtype=np.float64)
         except (ValueError, TypeError):
+            if are_texts(column.tolist()):
+                return (
+                    f" (column {name!r} holds texts: read it by a ColumnTransformer, with enstruct.TextFeatures() or a "
+                    "TextEncoder for it, or leave it out)"
+                )
             return f" (column {name!r} holds {column.dtype}: make numbers of it, or leave it out)"
     return None
 

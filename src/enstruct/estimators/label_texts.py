@@ -18,6 +18,11 @@ from enstruct.errors import ConfigError, shown
 def texts_of(label_texts: Any, classes: NDArray[Any]) -> list[str]:
     """One a label, in the order of ``classes``. ConfigError where there are others or fewer."""
     if isinstance(label_texts, str):
+        if classes.dtype.kind not in "OUST" or not all(isinstance(name, str) for name in classes.tolist()):
+            raise ConfigError(
+                "label_texts='names' reads what labels are called, and these are numbers: give y as lists of names or a data "
+                "frame, or label_texts= as a list of texts."
+            )
         return [str(name).replace("_", " ") for name in classes.tolist()]
     if isinstance(label_texts, Mapping):
         missing = [name for name in classes.tolist() if name not in label_texts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self, cast
 
@@ -381,6 +381,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             raise ConfigError(
                 "predict_new needs a model that reads its labels: fit it with encoder=TextEncoder(..., label_texts=)"
             )
+        if isinstance(label_texts, (str, Mapping)) or not len(label_texts):
+            raise DataError("predict_new takes the texts of new labels as a list, one at least, as ['oil trade'].")
         vectors = torch.from_numpy(self._label_vectors(as_texts(label_texts))).to(self._device())
         return networks.of_other_labels(self._inputs(X), vectors)
 

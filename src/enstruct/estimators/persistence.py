@@ -39,7 +39,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from enstruct.errors import ModelFileError, SaveError, shown
+from enstruct.errors import MissingEncoderError, ModelFileError, SaveError, shortened, shown
 from enstruct.estimators.saved_header import Header, typed_header
 from enstruct.estimators.saved_values import decode_parameter
 from enstruct.files import replace_folder, write_tensors
@@ -222,6 +222,11 @@ def fitting_parts(folder: Path) -> Iterator[None]:
         yield
     except ModelFileError:
         raise
+    except MissingEncoderError as error:
+        raise ModelFileError(
+            f"{folder} reads texts by an encoder that is not where it was: {shortened(str(error), 120)} Say where it lies, as "
+            "load(path, encoder='folder') or --encoder FOLDER."
+        ) from error
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError) as error:
         raise ModelFileError(f"{folder} is damaged or does not fit its own description ({error}).") from error
 

@@ -6,6 +6,7 @@ import pickle
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -45,7 +46,8 @@ def reference(folder, texts, pooling="mean", most=32):
 def test_frozen_features_are_the_encoders(folder, pooling):
     encoder = TextEncoder(folder, pooling=pooling, cache=False)
     assert np.allclose(encoder.fit_transform(TEXTS), reference(folder, TEXTS, pooling), atol=1e-5)
-    assert clone(encoder) == encoder
+    assert clone(encoder).get_params() == encoder.get_params()
+    assert len({encoder, clone(encoder)}) == 2  # scikit-learn keeps estimators in sets
     assert encoder.get_feature_names_out().shape == (16,)
 
 
@@ -214,6 +216,36 @@ def test_a_cache_that_is_named_by_the_environment(folder, tmp_path, monkeypatch)
 def test_settings_that_cannot_be_meant(folder, settings, said):
     with pytest.raises(ConfigError, match=said):
         _ = TextEncoder(**{"name": folder, **settings}).trunk
+
+
+@pytest.mark.parametrize(("kind", "named"), [("MPNet", "attention.attn.o"), ("Camembert", "attention.output.dense")])
+def test_positions_and_ends_of_blocks_of_other_kinds(tmp_path, folder, kind, named):
+    """Positions begin behind the padding's number, and adapters stand behind attention and feed-forward layers alike."""
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=60,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=40,
+    )
+    config.pad_token_id = 1
+    getattr(transformers, f"{kind}Model")(config).save_pretrained(tmp_path)
+    for file in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / file).write_bytes((folder / file).read_bytes())
+    encoder = TextEncoder(tmp_path, max_tokens=1000, cache=False)
+    assert encoder.trunk.positions == 38
+    assert encoder.transform(TEXTS).shape == (5, 16)
+    parts = replace(encoder, tuning="adapter").network().parts.names
+    assert sum(name.endswith(named) for name in parts) == 2
+    assert len(parts) == 4
+
+
+def test_a_device_that_is_not_there(folder):
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ConfigError, match="no such device here"):
+        TextEncoder(folder, device="cuda", cache=False).transform(TEXTS)
 
 
 def test_what_is_no_text_and_what_a_classifier_tunes(folder):

@@ -79,14 +79,16 @@ def _one_line(text: str) -> str:
 
 def trainer(encoder: TextEncoder, train: Documents, validation: Documents, seed: int) -> Marginals:
     """The epoch of the least validation loss."""
-    from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+    from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments, set_seed
 
+    set_seed(seed)  # of the head's first weights
     model = AutoModelForSequenceClassification.from_pretrained(
         str(encoder.name),
         num_labels=train.Y.shape[1],
         problem_type="multi_label_classification",
         local_files_only=True,
         use_safetensors=True,
+        dtype=torch.float32,  # whatever the file has: small steps are lost in half precision
     )
     parts = [_Items(encoder, part.texts, part.Y) for part in (train, validation)]
     with tempfile.TemporaryDirectory() as folder:

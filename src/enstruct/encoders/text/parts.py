@@ -19,11 +19,28 @@ from torch import Tensor, nn
 
 from enstruct.errors import ConfigError
 
-QUERIES_AND_VALUES = ("query", "value", "q_proj", "v_proj", "q_lin", "v_lin")
-"""Their names in the transformers of the library ``transformers``."""
-BLOCK_ENDS = ("attention.output.dense", "output.dense", "attention.out_lin", "ffn.lin2", "out_proj", "fc2", "attn.Wo", "mlp.Wo")
+QUERIES_AND_VALUES = (
+    "query",
+    "value",
+    "q_proj",
+    "v_proj",
+    "q_lin",
+    "v_lin",
+    "query_proj",
+    "value_proj",
+    "attn.q",
+    "attn.v",
+    "Wqkv",
+)
+"""Their names in the transformers of the library ``transformers``; the last is of both and keys in one."""
+ATTENTION_ENDS = ("attention.output.dense", "attention.out_lin", "out_proj", "attn.Wo", "attn.o", "attention.dense", "o_proj")
+FEED_FORWARD_ENDS = ("output.dense", "ffn.lin2", "fc2", "mlp.Wo", "ffn_output", "down_proj")
 """Likewise of the linear maps at the end of attention and of feed-forward blocks."""
 SCALE = 16.0
+
+
+def _ends_in(name: str, ends: tuple[str, ...]) -> bool:
+    return any(name == end or name.endswith(f".{end}") for end in ends)
 
 
 class Parts(nn.Module):
@@ -36,7 +53,7 @@ class Parts(nn.Module):
         self.names: list[str] = []  # of the transformer's modules that they go on
         modules = []
         for name, module in network.named_modules():
-            if isinstance(module, nn.Linear) and any(name == end or name.endswith(f".{end}") for end in self.ends):
+            if isinstance(module, nn.Linear) and _ends_in(name, self.ends):
                 self.names.append(name)
                 modules.append(self.part(module, size))
         if not modules:
@@ -76,7 +93,16 @@ class Bottleneck(nn.Module):
 
 
 class Adapters(Parts):
-    ends = BLOCK_ENDS
+    ends = (*ATTENTION_ENDS, *FEED_FORWARD_ENDS)
+
+    def __init__(self, network: nn.Module, size: int) -> None:
+        super().__init__(network, size)
+        behind_attention = sum(_ends_in(name, ATTENTION_ENDS) for name in self.names)
+        if 2 * behind_attention != len(self.names):
+            raise ConfigError(
+                f"Of {type(network).__name__} {behind_attention} blocks of attention and {len(self.names) - behind_attention} "
+                "of feed-forward layers are known by their names, and adapters go behind both: choose another tuning=."
+            )
 
     def part(self, target: nn.Linear, size: int) -> nn.Module:
         return Bottleneck(target.out_features, size)

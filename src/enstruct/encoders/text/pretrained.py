@@ -45,7 +45,7 @@ TOKENS_A_BATCH = 2**10
 """Padded ones, of texts of like lengths: more are no faster on a processor, and fill its caches."""
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class TextEncoder(TransformerMixin, BaseEstimator):
     """What ``encoder=`` of the classifiers takes for texts; frozen, also a transformer of scikit-learn's by itself.
 
@@ -211,7 +211,13 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         return min(int(self.max_tokens), trunk.positions)
 
     def _place(self) -> torch.device:
-        return accelerator() if self.device == "auto" else torch.device(self.device)
+        if self.device == "auto":
+            return accelerator()
+        place = torch.device(self.device)
+        there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}.get(place.type, lambda: True)
+        if not there():
+            raise ConfigError(f"TextEncoder: device={self.device!r}, and torch finds no such device here: take 'auto' or 'cpu'.")
+        return place
 
     def say_where_texts_end(self) -> None:
         """A warning where ``max_tokens`` are more than the encoder reads."""

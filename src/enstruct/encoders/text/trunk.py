@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from enstruct.errors import ConfigError, EnstructError, MissingExtraError, ModelFileError, shortened, shown
+from enstruct.errors import ConfigError, EnstructError, MissingEncoderError, MissingExtraError, ModelFileError, shortened, shown
 from enstruct.files import write_tensors
 
 log = logging.getLogger("enstruct")
@@ -36,11 +36,11 @@ def folder_of(name: str | Path) -> Path:
 
     ConfigError where there is none, and for one with pickled weights alone.
     """
-    folder = Path(name)
+    folder = Path(name).expanduser()
     if not folder.is_dir():
         found = _cached(str(name))
         if found is None:
-            raise ConfigError(
+            raise MissingEncoderError(
                 f"There is no encoder {shown(str(name))}: give the folder that it lies in, or fetch it from the hub once, "
                 "with enstruct.encoders.text.download."
             )
@@ -159,8 +159,9 @@ def _loaded(folder: Path, state: tuple[Any, ...]) -> Trunk:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     config: Any = network.config
     positions = int(getattr(config, "max_position_embeddings", 0) or 2**31)
-    if getattr(config, "position_embedding_type", "absolute") == "absolute" and config.model_type in ("roberta", "xlm-roberta"):
-        positions -= 2  # numbers of positions begin behind the padding's
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding) and module.padding_idx is not None:
+            positions = module.num_embeddings - module.padding_idx - 1  # numbers of positions begin behind the padding's
     return Trunk(folder, network.eval(), tokenizer, digest_of(folder), positions)
 
 
