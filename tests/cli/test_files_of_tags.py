@@ -91,6 +91,20 @@ def test_an_encoder_of_words_and_where_it_lies_now(files, tmp_path, capsys):
     assert (files / "before.conll").read_text() == (files / "after.conll").read_text()
 
 
+def test_open_tags_are_no_tag(files, capsys):
+    words, truth = read_conll("train.conll")
+    partly = [[tag if t % 3 else "_" for t, tag in enumerate(row)] for row in truth]
+    (files / "partly.conll").write_text(write_conll(words, partly))
+    (files / "rules.txt").write_text("starts: O, B-PER, B-LOC, B-ORG\n")
+    train = ["train", "partly.conll", "--out", "open", "--model.method", "crf", "--model.max_epochs", "1", *FAST]
+    assert main(train) == 0
+    left = sum(row.count("_") for row in partly)
+    assert f"{left} tags open" in " ".join(capsys.readouterr().out.split())
+    assert "_" not in EnergySequenceTagger.load("open").classes_
+    assert main(["evaluate", "open", "partly.conll"]) == 2
+    assert f"{left} tags of partly.conll are open" in capsys.readouterr().err
+
+
 def test_rules_and_known_tags(files, capsys):
     train = ["train", "train.conll", "--out", "model", "--model.max_epochs", "1", *FAST, "--rules", "rules.txt"]
     (files / "rules.txt").write_text("starts: O\nalways PER: Lovelace\n")

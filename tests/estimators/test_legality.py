@@ -111,6 +111,13 @@ def test_holes_are_filled_under_the_rules():
     assert RuleSystem.of(rules, range(5)).are_kept(model.predict(X)).all()
 
 
+def test_rules_of_one_class_a_row_are_refused():
+    X, _ = rows(40)
+    for model in (EnergyMultiLabelClassifier("cross-entropy", rules=RULES), JointMultiLabelClassifier(rules=RULES)):
+        with pytest.raises(ConfigError, match="each row of y has one class"):
+            model.fit(X, np.array(NAMES)[np.arange(40) % 5])
+
+
 def test_soft_rules_weigh_and_do_not_bind():
     soft = JointMultiLabelClassifier("binary-relevance", folds=2, rules=Soft(Excludes("a", "d"), 5.0), random_state=0)
     p = soft.fit(X, Y).predict_proba(X)

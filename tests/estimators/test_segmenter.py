@@ -1,5 +1,7 @@
 """The segmenter on generated pictures: every method, both protocols, several classes, ignored pixels, saving, errors."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -401,11 +403,33 @@ def test_what_cannot_be_told_of_pixels_is_refused(pictures, fitted):
     nothing[5, 2, 7] = 3
     with pytest.raises(DataError, match="known 5 has 3 at row 2, column 7, which is no class"):
         fitted.predict_proba(images, known=nothing)
-    with pytest.raises(ConfigError, match="most probable class"):
-        fitted.predict(images, known=masks.astype(float), decision="threshold")
     with pytest.raises(DataError, match="known 0 must be a mask of numbers"):
         fitted.predict(images, known=[{}] * len(images))
     assert np.array_equal(fitted.predict(images, known=[None] * len(images)), fitted.predict(images, known=nothing * np.nan))
+
+
+def test_a_told_pixel_leaves_the_threshold_in_force(pictures, fitted):
+    images, masks = pictures
+    model = copy.copy(fitted)
+    model.threshold_, model.decision_ = 0.2, "threshold"
+    told = np.full(masks.shape, np.nan)
+    told[:, 0, 0] = masks[:, 0, 0]
+    given = model.predict_proba(images, known=told)
+    assert np.array_equal(model.predict(images, known=told) == model.classes_[1], given[..., 1] >= 0.2)
+    assert np.array_equal(
+        model.predict(images, known=told, decision="greedy") == model.classes_[1], given[..., 1] > given[..., 0]
+    )
+
+
+def test_rules_count_what_a_pixel_is_worth_from_the_threshold(fitted):
+    """The larger piece stays, though none of its pixels is likely."""
+    model = copy.copy(fitted)
+    model.threshold_, model.rules = 0.3, [Connected(fitted.classes_[1])]
+    p = np.full((6, 10, 2), [0.95, 0.05])
+    p[1:5, 1:6], p[3, 8] = [0.6, 0.4], [0.69, 0.31]
+    found = model._decided(p, "threshold")
+    assert found[1:5, 1:6].all()
+    assert found.sum() == 20
 
 
 def test_told_pixels_in_images_of_many_sizes_and_classes(pictures):

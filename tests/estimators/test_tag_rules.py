@@ -2,7 +2,7 @@
 
 import pytest
 
-from enstruct.errors import DataError
+from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_rules import check_sentences, counts
 from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
@@ -31,6 +31,12 @@ FORMAT = TagFormat.fit(Y, "IOB2", None)
 def test_counts(rule, broken, about):
     (found,) = counts(rule, FORMAT, X, Y)
     assert (found.words, found.broken, found.about) == (str(rule), broken, about)
+
+
+@pytest.mark.parametrize("phrases", ["London", [["New", "York"]]])
+def test_phrases_are_a_list_of_texts(phrases):
+    with pytest.raises(ConfigError, match="phrases are a list of texts"):
+        counts([Gazetteer("P", phrases)], FORMAT, X, Y)
 
 
 def test_rules_that_sentences_break_often_are_refused():

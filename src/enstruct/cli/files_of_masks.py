@@ -63,8 +63,6 @@ class MaskFiles(TaskFiles):
         data = self._unanswered(model, options)
         if options.known is None:
             return data
-        if options.decision not in (None, "greedy"):
-            raise ConfigError("With --known each pixel gets its most probable class: leave --decision out.")
         return replace(data, known=read_scribbles(options.known, data))
 
     def _unanswered(self, model: Any, options: Namespace) -> Pictures:

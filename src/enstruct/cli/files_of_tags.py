@@ -32,7 +32,7 @@ from enstruct.tasks import TAGS
 from enstruct.weak_supervision.citations import CITATION_EXPECTATIONS, citation_reward
 
 OPEN = "_"
-"""In a column of known tags: nothing is known."""
+"""In a column of tags, to learn from or known: nothing is known of this one."""
 
 
 class TagFiles(TaskFiles):
@@ -43,11 +43,13 @@ class TagFiles(TaskFiles):
 
     def training(self, options: Namespace) -> Training:
         train, validation = _training_parts(options)
-        validating = {} if validation is None else {"X_val": validation.sentences, "y_val": validation.truth()}
+        validating = {} if validation is None else {"X_val": validation.sentences, "y_val": _opened(validation)}
         notes = {"source": options.data, "columns": options.columns, "inline": _holds_references(options.data)}
-        fit = {"X": train.sentences, "y": train.truth(), **validating, **_weak_data(options)}
+        fit = {"X": train.sentences, "y": _opened(train), **validating, **_weak_data(options)}
         rules = {} if options.rules is None else {"rules": _counted_rules(options, train)}
-        return Training(fit, self.counts(train), notes, {**rules, **encoder_of(options)})
+        left = sum(tag is None for row in fit["y"] for tag in row)
+        counted = self.counts(train) | ({"tags open": left} if left else {})
+        return Training(fit, counted, notes, {**rules, **encoder_of(options)})
 
     def load(self, options: Namespace) -> Any:
         tagger, folder = super().load(options), options.model
@@ -115,7 +117,10 @@ class TagFiles(TaskFiles):
         yield write(data.sentences, model.predict(data.sentences, decision=options.decision, known=data.known))
 
     def truth(self, model: Any, data: Tagged) -> Any:
-        return model.tags_.as_given(data.truth())
+        truth = data.truth()
+        if left := sum(tag == OPEN for row in truth for tag in row):
+            raise DataError(f"{left} tags of {data.name} are open ({OPEN}): score sentences whose tags are all known.")
+        return model.tags_.as_given(truth)
 
     def by_rule(self, model: Any, data: Tagged) -> Iterator[tuple[str, Any]]:
         if data.known is not None:
@@ -162,8 +167,9 @@ def _training_parts(options: Namespace) -> tuple[Tagged, Tagged | None]:
 def _counted_rules(options: Namespace, train: Tagged) -> list[Any]:
     """Of a file, each printed with how many training sentences break it."""
     rules = read_tag_rules(options.rules)
-    tags = TagFormat.fit(train.truth(), options.model.scheme, options.model.classes)
-    for words, broken, about in counts(rules, tags, train.sentences, train.truth()):
+    given = _opened(train)
+    tags = TagFormat.fit(given, options.model.scheme, options.model.classes)
+    for words, broken, about in counts(rules, tags, train.sentences, given):
         say(f"rule: {words} (broken in {broken} of the {about} sentences that it is about)")
     return rules
 
@@ -178,7 +184,12 @@ def _known(data: Tagged, told: Tagged) -> list[list[str | None]]:
                 f"Sentence {i} of --known {told.name} has other words than that of {data.name}: {shown(' '.join(pair[1]), 60)} "
                 f"for {shown(' '.join(pair[0]), 60)}."
             )
-    return [[None if tag == OPEN else tag for tag in row] for row in told.truth()]
+    return _opened(told)
+
+
+def _opened(data: Tagged) -> list[list[str | None]]:
+    """Its tags, None where they are open."""
+    return [[None if tag == OPEN else tag for tag in row] for row in data.truth()]
 
 
 def _holds_references(source: str) -> bool:

@@ -28,6 +28,12 @@ def at_threshold(p: NDArray[Any], threshold: float) -> NDArray[np.int64]:
     return (p[..., 1] >= threshold).astype(np.int64)
 
 
+def evened(p: NDArray[Any], threshold: float) -> NDArray[np.float64]:
+    """Probabilities of two classes (..., 2) whose odds are even where the second's was the threshold: 0 and 1 stay."""
+    odds = np.stack([p[..., 0] * threshold, p[..., 1] * (1.0 - threshold)], axis=-1)
+    return odds / odds.sum(-1, keepdims=True)
+
+
 def best_threshold(p: NDArray[Any], truth: NDArray[Any], metric: str) -> float:
     """Of a grid the threshold with the highest score; of equal ones that in the middle."""
     scores = np.array([get_mask_metric(metric)(truth, at_threshold(p, t), n_classes=2) for t in GRID])

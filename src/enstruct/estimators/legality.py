@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
+from enstruct.errors import ConfigError
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.rules import RuleSystem
 from enstruct.rules.closest import nearest
@@ -20,13 +21,16 @@ from enstruct.rules.marginals import legal_marginals
 
 
 def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
-    """``rules=`` for these labels; None without rules, and where a row has one label. ConfigError, DataError for rules that are
-    none, of other labels, or that no label set meets."""
+    """``rules=`` for these labels; None without rules. ConfigError, DataError for rules that are none, of other labels, that no
+    label set meets, or where a row has one label."""
     if rules is None or (isinstance(rules, (list, tuple)) and not rules):
         return None
     system = RuleSystem.of(rules, labels.classes.tolist())
     if labels.kind == "single":
-        return None
+        raise ConfigError(
+            "rules= are about label sets, and each row of y has one class, which excludes the others already: leave them out, or "
+            "leave out the rows of classes that cannot be."
+        )
     check_possible(system)
     return system
 

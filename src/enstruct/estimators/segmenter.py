@@ -17,7 +17,7 @@ from torch import nn
 from enstruct.data.images import Images
 from enstruct.data.rows import Rows
 from enstruct.data.splits import holdout_places
-from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, greedy
+from enstruct.decisions.masks import MASK_RULES, at_threshold, best_threshold, evened, greedy
 from enstruct.decisions.monitors import mask_monitor
 from enstruct.encoders import FCN, UNet
 from enstruct.errors import ConfigError, DataError
@@ -293,8 +293,15 @@ class EnergySegmenter(EnergyEstimator):
         )
         metric = get_mask_metric(self.metric)
         self.threshold_ = best_threshold(p, truth, self.metric) if n_classes == 2 else None
-        masks = {"greedy": greedy(p)} | ({} if self.threshold_ is None else {"threshold": at_threshold(p, self.threshold_)})
+        masks = {rule: np.stack([self._judged(one, rule) for one in p]) for rule in self.rules_}
         self._decide_best({rule: metric(truth, numbers, n_classes=n_classes) for rule, numbers in masks.items()})
+
+    def _judged(self, p: NDArray[Any], rule: str) -> NDArray[np.int64]:
+        """As :meth:`_decided`; of an image that the rules leave no mask, which prediction refuses, without them."""
+        try:
+            return self._decided(p, rule)
+        except DataError:
+            return self._by_rule(p, rule)
 
     def _learn_field(self, held_out: Pictures, seed: int) -> None:
         """What told pixels say of others, on validation images in their own sizes."""
@@ -318,16 +325,13 @@ class EnergySegmenter(EnergyEstimator):
     def predict(self, X: Any, *, decision: str | None = None, refine: int | None = None, known: Any = None) -> Any:
         """Masks (images, height, width) in the values of training; a list where the images differ in size.
 
-        ``decision``: "greedy" or "threshold" instead of the one in force; ``refine``, ``known``: see :meth:`predict_proba`. Where
-        something is told of an image each pixel gets its most probable class.
+        ``decision``: "greedy" or "threshold" instead of the one in force; ``refine``, ``known``: see :meth:`predict_proba`.
         """
         self._networks()  # first, as it asks whether the segmenter is fitted
         rule = self.decision_ if decision is None else decision
         one_of("decision rule", MASK_RULES)("decision", rule)
-        if known is not None and decision not in (None, "greedy"):
-            raise ConfigError("With known= each pixel gets its most probable class: leave decision out.")
         answers = self._given(X, refine, known)
-        return _stacked([self.masks_.decode(self._decided(p, rule if told is None else "greedy", told)) for p, told in answers])
+        return _stacked([self.masks_.decode(self._decided(p, rule, told)) for p, told in answers])
 
     def _given(self, X: Any, refine: int | None, known: Any) -> list[tuple[NDArray[np.float32], NDArray[np.int64] | None]]:
         """Of each image its probabilities, and what was told of it, None where nothing was."""
@@ -345,11 +349,19 @@ class EnergySegmenter(EnergyEstimator):
 
     def _decided(self, p: NDArray[Any], rule: str, told: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """(height, width) of one image, under the rules."""
-        if rule == "threshold" and self.threshold_ is None:
+        numbers, rules = self._by_rule(p, rule), MaskRules.of(self.rules, self.masks_.classes)
+        if rules is None:
+            return numbers
+        if rule == "threshold":  # what a pixel is worth is counted from there
+            p = evened(p, cast(float, self.threshold_))
+        return rules.kept(numbers, p, told)
+
+    def _by_rule(self, p: NDArray[Any], rule: str) -> NDArray[np.int64]:
+        if rule == "greedy":
+            return greedy(p)
+        if self.threshold_ is None:
             raise ConfigError("decision='threshold' needs two classes.")
-        numbers = greedy(p) if rule == "greedy" else at_threshold(p, cast(float, self.threshold_))
-        rules = MaskRules.of(self.rules, self.masks_.classes)
-        return numbers if rules is None else rules.kept(numbers, p, told)
+        return at_threshold(p, self.threshold_)
 
     @property
     def rules_(self) -> tuple[str, ...]:

@@ -376,6 +376,10 @@ class EnergySequenceTagger(EnergyEstimator):
     def _ruled(self) -> bool:
         return len(several(self.rules)) > 0
 
+    def _check_not_refined(self, refine: int | None) -> None:
+        if refine is not None:
+            raise ConfigError("With known= or rules= the answer is the chain's, which refine= knows nothing of: leave it out.")
+
     def predict_proba(
         self, X: Sequence[Sentence], *, refine: int | None = None, known: Known | None = None
     ) -> list[NDArray[np.float64]]:
@@ -383,7 +387,8 @@ class EnergySequenceTagger(EnergyEstimator):
 
         With ``known`` or rules they are the marginals of the chain (:mod:`enstruct.joint.chain`), exact.
         """
-        if known is not None or (self._ruled and refine is None):
+        if known is not None or self._ruled:
+            self._check_not_refined(refine)
             joint = self._joint(X)
             return split(joint.marginals(known), joint.chain.offsets)
         inputs = self._inference_inputs(X)
@@ -411,9 +416,10 @@ class EnergySequenceTagger(EnergyEstimator):
         ``decision`` names another rule for this call; ``refine`` first moves the tagger's answer by so many steps of inference on
         the learned energy. ConfigError where there is none, or the rule does not apply.
         """
-        if known is not None or (self._ruled and refine is None):
-            if decision not in (None, "map") or refine is not None:
-                raise ConfigError("With known= or rules= the answer is the chain's best sequence: leave decision and refine out.")
+        if known is not None or self._ruled:
+            self._check_not_refined(refine)
+            if decision not in (None, "map"):
+                raise ConfigError("With known= or rules= the answer is the chain's best sequence: leave decision out.")
             answer = self.tags_.decode(self._joint(X).best(known))
             return answer if holes is None else blanked(answer, holes)
         inputs = self._inference_inputs(X, holes)

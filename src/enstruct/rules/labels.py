@@ -73,7 +73,8 @@ class Excludes:
     labels: tuple[Any, ...]
 
     def __init__(self, *names: Any, labels: Any = ()) -> None:
-        object.__setattr__(self, "labels", (*names, *labels))
+        listed = len(names) == 1 and not labels and isinstance(names[0], (list, set, frozenset))
+        object.__setattr__(self, "labels", (*(names[0] if listed else names), *labels))
 
     def inequalities(self, number: Number) -> list[Inequality]:
         return _at_most(1, self.labels, number, self, least=2)
@@ -194,7 +195,9 @@ class Soft:
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, Soft) or not isinstance(self.rule, (LabelRule, Hierarchy)):
-            raise ConfigError(f"Soft takes a rule that is not soft, not {self.rule!r:.80}.")
+            raise ConfigError(
+                f"Soft takes a rule over labels that is not soft itself, not {self.rule!r:.80}. Rules over tags and masks bind."
+            )
         if not (isinstance(self.weight, (int, float)) and 0 < self.weight < float("inf")):
             raise ConfigError(f"Soft({str(self.rule)!r:.100}) needs a weight in nats above 0, not {self.weight!r:.40}.")
 

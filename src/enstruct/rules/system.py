@@ -73,7 +73,7 @@ class RuleSystem:
         found: list[tuple[Inequality, int, float]] = []
 
         for k, rule in enumerate(several):
-            if not isinstance(rule, (LabelRule, Hierarchy)):
+            if isinstance(rule, type) or not isinstance(rule, (LabelRule, Hierarchy)):
                 raise ConfigError(f"rules= takes rules of enstruct.rules over labels, not {rule!r:.80}.")
             bare = rule.rule if isinstance(rule, Soft) else rule
             if isinstance(bare, Hierarchy):

@@ -135,6 +135,8 @@ class TagSystem:
                 case AtMostOnce(kind):
                     once.append(np.array([tag in (f"B-{kind}", f"S-{kind}") if scheme else tag == kind for tag in tags]))
                 case Gazetteer(_, phrases):
+                    if isinstance(phrases, str) or not all(isinstance(phrase, str) for phrase in phrases):
+                        raise ConfigError(f"{str(rule)[:80]}: phrases are a list of texts, as ['New York', 'Rome'].")
                     by_length: dict[int, set[tuple[str, ...]]] = {}
                     for words in filter(None, (tuple(phrase.split()) for phrase in phrases)):
                         by_length.setdefault(len(words), set()).add(words)

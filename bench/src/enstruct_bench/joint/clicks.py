@@ -82,7 +82,7 @@ def clicks(answer: Answer, i: int, truth: Array) -> tuple[int, list[float]]:
 def of_field(model: EnergySegmenter, data: Pictures) -> Answer:
     def answer(i: int, told: Array) -> Array:
         known = np.where(told < 0, np.nan, told)[None]
-        return np.asarray(model.predict([data.images[i]], known=known)[0])
+        return np.asarray(model.predict([data.images[i]], known=known, decision="greedy")[0])
 
     return answer
 

@@ -214,8 +214,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         if self.device == "auto":
             return accelerator()
         place = torch.device(self.device)
-        there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}.get(place.type, lambda: True)
-        if not there():
+        there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+        if not there.get(place.type, True):
             raise ConfigError(f"TextEncoder: device={self.device!r}, and torch finds no such device here: take 'auto' or 'cpu'.")
         return place
 
