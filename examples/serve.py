@@ -29,6 +29,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             X = np.asarray(body["features"], dtype=np.float32)
+            if X.ndim != 2 or not np.isfinite(X).all():
+                raise ValueError("features: rows of finite numbers, as [[0.5, 1.0]]")
             p, chosen = self.session.run(["probabilities", "label_sets"], {"features": X})
         except Exception as error:  # whatever a client has sent: it is told, and the server goes on
             self.answer(400, {"error": str(error)[:300]})

@@ -95,6 +95,10 @@ class MissingExtraError(EnstructError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 
 
+class WorkerError(EnstructError, RuntimeError):
+    """A process that fits beside others was ended."""
+
+
 class EnstructWarning(UserWarning):
     """Base of the library's warnings."""
 

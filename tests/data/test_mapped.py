@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.model_selection import train_test_split
 
 from enstruct.data import mapped
 from enstruct.data.mapped import DenseStore, MappedRows, SparseStore
@@ -64,3 +65,14 @@ def test_rows_pass_what_is_told_when_they_are_read(kind):
     np.testing.assert_allclose(whole(rows.read()), 2 * whole(matrix)[10:20, 1:3])
     again = rows.passing(lambda X: X[:, [1]], 1)
     np.testing.assert_allclose(whole(again.read()), 2 * whole(matrix)[10:20, 2:3])
+
+
+def test_scikit_learn_cuts_them_and_nobody_takes_them_for_an_array():
+    rows = MappedRows(DenseStore(np.arange(40, dtype=np.float32).reshape(20, 2)))
+    train, _ = train_test_split(rows, random_state=0)
+    assert len(train) == 15
+    assert train.read().shape == (15, 2)
+    assert rows[[3, 1], ...].read().tolist() == [[6, 7], [2, 3]]
+    for wrong in (np.asarray, list):
+        with pytest.raises(TypeError, match=r"read\(\)"):
+            wrong(rows)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.load import load
 from enstruct.data.mapped import MappedRows
 from enstruct.data.on_disk import is_on_disk, read_on_disk, write_on_disk
@@ -50,6 +52,27 @@ def test_what_is_written_is_read(written):
     assert not again.holds_texts
     write_on_disk(folder, again)  # onto itself: what is mapped is whole until the new one is
     np.testing.assert_allclose(dense(load(folder).X), dense(data.X), rtol=1e-6)
+
+
+def test_a_hierarchy_is_kept_and_one_that_is_none_refused(tmp_path):
+    tree = Hierarchy(4, ((0, 1), (1, 2)))
+    write_on_disk(tmp_path / "a", replace(SETS["dense"], hierarchy=tree))
+    assert read_on_disk(tmp_path / "a").hierarchy == tree
+    write_on_disk(tmp_path / "b", read_on_disk(tmp_path / "a"))
+    assert read_on_disk(tmp_path / "b").hierarchy == tree
+    layout = json.loads((tmp_path / "a" / "layout.json").read_text())
+    for edges in ([[0, 9]], [[0, 1], [1, 0]], [[0]], "tree"):
+        (tmp_path / "a" / "layout.json").write_text(json.dumps({**layout, "hierarchy": edges}))
+        with pytest.raises(ParseError, match=r"hierarchy is none|cannot be read"):
+            read_on_disk(tmp_path / "a")
+
+
+def test_labels_in_any_order_and_zeros_that_are_stored(tmp_path):
+    Y = sparse.csr_matrix((np.array([1, 0, 1, 1], np.uint8), [3, 1, 2, 0], [0, 2, 4]), shape=(2, 4))
+    write_on_disk(tmp_path / "a", Dataset(sparse.coo_matrix(np.eye(2)), Y, ("x", "y"), tuple("abcd")))
+    read = read_on_disk(tmp_path / "a")
+    assert read.Y.toarray().tolist() == [[0, 0, 0, 1], [1, 0, 1, 0]]
+    assert read.X.read().toarray().tolist() == [[1, 0], [0, 1]]
 
 
 def test_what_is_no_data_set_is_not_replaced(tmp_path):

@@ -60,6 +60,8 @@ def read_file(
         return read_csv(path, labels, drop, label_names, must_be_there=feature_names is None, text=text)
     if kind not in (*SVMLIGHT, ".npz"):
         known = "use .csv, .arff, .svm, .npz or .jsonl, optionally with .xz, .gz or .bz2"
+        if kind == ".parquet":
+            raise DataError(f"{path}: tables in Parquet are trained on as a folder: make one by `enstruct data convert`.")
         raise DataError(f"{path}: unknown kind of file {shown(kind)}; {known}.")
     if labels is not None and labels != ():
         what = f"labels={shown(labels)} is for ARFF and CSV files"

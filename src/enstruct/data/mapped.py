@@ -89,7 +89,10 @@ class MappedRows:
         return isinstance(self.store, SparseStore)
 
     def __getitem__(self, index: Any) -> MappedRows:
-        """Some rows, by a slice, numbers or a mask. IndexError for anything else."""
+        """Some rows, by a slice, numbers or a mask, of all features (``[rows, ...]``, as scikit-learn cuts). IndexError for
+        anything else."""
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
+            index = index[0]
         if self.numbers is not None:
             numbers = self.numbers[index] if isinstance(index, slice) else self.numbers[np.asarray(index)]
         elif isinstance(index, slice):
@@ -104,6 +107,12 @@ class MappedRows:
                 "Rows that stay in a file are cut by slices, lists of numbers or masks of rows: read() makes a matrix."
             )
         return replace(self, numbers=numbers.astype(np.int64, copy=False))
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("Rows that stay in a file are read by blocks(), or all of them by read().")
+
+    def __array__(self, *_: Any, **__: Any) -> NDArray[Any]:
+        raise TypeError("Rows that stay in a file are no array: read() makes a matrix of them, blocks() one after another.")
 
     def passing(self, through: Callable[[Any], Any], width: int) -> MappedRows:
         """The same rows as ``through`` makes them of what they are now, with so many features."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset, most_columns
+from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.label_names import check_label_names
 from enstruct.data.mapped import CELLS, DenseStore, MappedRows, SparseStore
 from enstruct.data.opening import is_file
@@ -38,7 +40,7 @@ KINDS = {"values": "<f4", "indices": "<i4", "indptr": "<i8"}
 FILES = {f"{matrix}_{array}.bin" for matrix in "xy" for array in KINDS}
 
 
-class Layout(msgspec.Struct, forbid_unknown_fields=True):
+class Layout(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What layout.json says."""
 
     format: int
@@ -50,6 +52,7 @@ class Layout(msgspec.Struct, forbid_unknown_fields=True):
     label_names: list[str]
     first_feature: int | None
     bytes: dict[str, int]
+    hierarchy: list[tuple[int, int]] | None = None  # pairs of labels' numbers, parent and child
 
 
 def is_on_disk(path: Path | str) -> bool:
@@ -83,7 +86,26 @@ def read_on_disk(path: Path | str) -> Dataset:
         raise _unfit(folder, "y_indices.bin with labels that do not rise within a row")
     Y = sparse.csr_matrix((np.ones(len(labels), np.uint8), np.array(labels), np.array(begins)), shape=(n, layout.labels))
     names = tuple(layout.feature_names or (f"f{i}" for i in range(d)))
-    return Dataset(MappedRows(store), Y, names, tuple(layout.label_names), name=folder.name, first_feature=layout.first_feature)
+    return Dataset(
+        MappedRows(store),
+        Y,
+        names,
+        tuple(layout.label_names),
+        hierarchy=_hierarchy(folder, layout),
+        name=folder.name,
+        first_feature=layout.first_feature,
+    )
+
+
+def _hierarchy(folder: Path, layout: Layout) -> Hierarchy | None:
+    if layout.hierarchy is None:
+        return None
+    hierarchy = Hierarchy(layout.labels, tuple(layout.hierarchy))
+    try:
+        hierarchy.check()
+    except DataError as error:
+        raise _unfit(folder, f"a {LAYOUT} whose hierarchy is none ({error})") from error
+    return hierarchy
 
 
 def _layout(folder: Path) -> Layout:
@@ -197,7 +219,10 @@ class Writer:
             self._write("x_values", csr.data)
         else:
             self._write("x_values", X)
-        self._add("y", sparse.csr_matrix(Y))
+        labels = sparse.csr_matrix(Y, copy=True)
+        labels.eliminate_zeros()  # a zero that is stored is no label
+        labels.sum_duplicates()
+        self._add("y", labels)
         self.rows += X.shape[0]
 
     def _add(self, what: str, csr: sparse.csr_matrix) -> None:
@@ -211,6 +236,7 @@ class Writer:
         label_names: Iterable[str],
         feature_names: Iterable[str] | None = None,
         first_feature: int | None = None,
+        hierarchy: Hierarchy | None = None,
     ) -> None:
         """Close the arrays and write layout.json."""
         for file in self._files.values():
@@ -218,7 +244,8 @@ class Writer:
         names = [*label_names]
         sizes = {f"{name}.bin": (self.folder / f"{name}.bin").stat().st_size for name in self._files}
         told = None if feature_names is None else [*feature_names]
-        layout = Layout(FORMAT, self.rows, features, len(names), self.sparse, told, names, first_feature, sizes)
+        edges = None if hierarchy is None else [*hierarchy.edges]
+        layout = Layout(FORMAT, self.rows, features, len(names), self.sparse, told, names, first_feature, sizes, edges)
         (self.folder / LAYOUT).write_bytes(msgspec.json.encode(layout))
 
 
@@ -251,6 +278,8 @@ def write_on_disk(path: Path | str, data: Dataset) -> None:
     if data.holds_texts:
         raise DataError(f"{data.name} holds texts, and a folder of arrays numbers: leave --text out, or train on the file.")
     data.check_known("A folder of arrays holds label sets that are known: leave such rows out.")
+    if sparse.issparse(data.X):
+        data = replace(data, X=sparse.csr_matrix(data.X))
     is_sparse = data.X.is_sparse if isinstance(data.X, MappedRows) else sparse.issparse(data.X)
 
     def fill(folder: Path) -> None:
@@ -258,7 +287,8 @@ def write_on_disk(path: Path | str, data: Dataset) -> None:
             for X, Y in _blocks(data):
                 writer.add(X, Y)
             usual = data.feature_names == tuple(f"f{i}" for i in range(data.X.shape[1]))
-            writer.finish(data.X.shape[1], data.label_names, None if usual else data.feature_names, data.first_feature)
+            names = None if usual else data.feature_names
+            writer.finish(data.X.shape[1], data.label_names, names, data.first_feature, data.hierarchy)
 
     put_in_place(Path(path), fill)
 

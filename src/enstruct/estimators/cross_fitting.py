@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed
 from numpy.typing import NDArray
 
 from enstruct.data.rows import as_indicator
 from enstruct.decisions.choose import cross_validate
 from enstruct.errors import ConfigError
 from enstruct.estimators.bases import Base
+from enstruct.estimators.side_by_side import done_by_workers, side_by_side
 from enstruct.estimators.training_table import Table
 
 log = logging.getLogger("enstruct")
@@ -68,13 +69,15 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
         ends = max(begin + (deadline - begin) / share, begin + 1) if number == 0 and (base.chooses or not last) else np.inf
         fitted.append(_fit(base, table, fold, seed + number, ends, fitted[0].model if fitted else None))
         now = time.monotonic()
-        if number == telling and not last and now + (now - began) * (fits - number - 1) / _side_by_side() > deadline:
+        if number == telling and not last and now + (now - began) * (fits - number - 1) / min(side_by_side(), fits) > deadline:
             log.info("base %s: %.0f s a fold are too many", base.name, now - began)
             return None
     others: list[tuple[NDArray[np.intp] | None, int]] = [(fold, seed + k) for k, fold in enumerate(folds) if k > telling]
     others += [(None, seed)] if base.refits else []
     like = fitted[0].model
-    fitted += Parallel()(delayed(_fit)(base, table, fold, one, np.inf, None if fold is None else like) for fold, one in others)
+    fitted += done_by_workers(
+        [delayed(_fit)(base, table, fold, one, np.inf, None if fold is None else like) for fold, one in others]
+    )
     marginals = np.zeros(table.Y.shape)
     for fold, one in zip(folds, fitted, strict=False):
         marginals[fold] = one.marginals
@@ -87,7 +90,7 @@ def _in_time(base: Base, table: Table, fold: NDArray[np.intp], seed: int, deadli
     """Whether as many fits would end before the deadline, of which one to a part of the rows says what they take at least."""
     begin = time.monotonic()
     few = table.take(np.setdiff1d(np.arange(len(table)), fold)[::TRIED])
-    allowed = (deadline - begin) * _side_by_side() / (fits * TRIED)
+    allowed = (deadline - begin) * min(side_by_side(), fits) / (fits * TRIED)
     base.fit(few, table.take(fold[::TRIED]), seed, begin + allowed)
     took = time.monotonic() - begin
     log.info("base %s: %.1f s on %d rows", base.name, took, len(few))
@@ -113,11 +116,6 @@ def _fit(base: Base, table: Table, fold: NDArray[np.intp] | None, seed: int, dea
             f"base=: {base.name} gives probabilities of {marginals.shape[1]} labels, and {table.Y.shape[1]} were to be learnt."
         )
     return Fitted(model, marginals)
-
-
-def _side_by_side() -> int:
-    """Fits at a time."""
-    return max(1, effective_n_jobs(Parallel().n_jobs))
 
 
 def choose(fitted: Sequence[CrossFitted], score: Score) -> tuple[list[int], dict[str, float]]:

@@ -81,7 +81,7 @@ class Told:
     means: NDArray[np.float64] | None
 
     def names(self, classes: list[Any]) -> dict[str, str]:
-        return {"labels": json.dumps(self.labels or classes), "features": json.dumps(self.features)}
+        return {"labels": json.dumps(self.labels or classes, default=str), "features": json.dumps(self.features)}
 
     def filled(self, module: nn.Module) -> nn.Module:
         return module if self.means is None else FilledFeatures(self.means, module)
