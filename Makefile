@@ -35,25 +35,25 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/enstruct-bench costs --measure
 
-# torch is pinned and comes first: a plain `torch` would bring several GB of CUDA packages
+# torch is pinned and comes first: a plain `torch` would bring several GB of CUDA packages; Python compiles what is used when it is
 $(LIBRARY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --no-compile --upgrade pip
 ifdef LOCKED
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes --requirement requirements.lock
 endif
-	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --no-compile torch==2.13.0
 ifndef LOCKED
-	$(BIN)/python -m pip install --quiet --editable '.[plots]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[plots]'
 endif
 	touch $(LIBRARY)
 
 # what the tests and the laboratory need besides; `make test LOCKED=1` takes it by the hashes in requirements.lock
 $(READY): $(LIBRARY) bench/pyproject.toml
 ifdef LOCKED
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable bench
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --no-build-isolation --editable . --editable bench
 else
-	$(BIN)/python -m pip install --quiet --editable '.[plots]' --editable bench --group dev
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[plots]' --editable bench --group dev
 endif
 	touch $(READY)
 

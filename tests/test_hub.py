@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from huggingface_hub import ModelCard
+from sklearn.exceptions import NotFittedError
 
 from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.data.synthetic import ellipses
-from enstruct.errors import ModelFileError
-from enstruct.hub import HubModel, load
+from enstruct.errors import ConfigError, ModelFileError
+from enstruct.hub import HubModel, card, load
 from tests.configured import configured
 
 pytestmark = pytest.mark.usefixtures("quick_fields", "quick_joints")
@@ -46,6 +47,22 @@ def test_there_and_back(kind, blocks, tmp_path):
     assert f"| decision rule | `{model.decision_}`" in card.text
     assert all(f"| {rule} |" in card.text for rule in model.decision_scores_)
     assert {entry.name for entry in (tmp_path / "repository").iterdir()} <= {"model", "README.md", "config.json"}
+
+
+def test_cards_of_odd_names_and_what_is_no_model(blocks, tmp_path):
+    with pytest.raises(ConfigError, match="takes a fitted model"):
+        HubModel("model")
+    with pytest.raises(NotFittedError):
+        HubModel(EnergyMultiLabelClassifier())
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    sets = [[("rock|pop", "c\nd", "a`b")[i % 3]] for i in range(40)]
+    model = configured(EnergyMultiLabelClassifier, "cross-entropy", max_epochs=1, hidden=4, random_state=0).fit(X, sets)
+    HubModel(model).save_pretrained(tmp_path / "repository", model_card_kwargs={"pipeline_tag": "tabular-classification"})
+    page = ModelCard.load(tmp_path / "repository" / "README.md")
+    assert page.data.pipeline_tag == "tabular-classification"
+    assert "| classes | 3: `a'b`, `c d`, `rock\\|pop` |" in page.text
+    model.notes_ = {"label_names": ["x", "y", "z"]}
+    assert "3: `x`, `y`, `z`" in card(model)
 
 
 def test_folders_that_hold_no_model(tmp_path):

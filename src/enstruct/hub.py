@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from enstruct.errors import MissingExtraError, ModelFileError
+from enstruct.errors import ConfigError, MissingExtraError, ModelFileError
 from enstruct.estimators import (
     AutoMultiLabelClassifier,
     EnergyMultiLabelClassifier,
@@ -58,7 +59,12 @@ class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-predict
     """A fitted model, ``model``, and where it goes: ``save_pretrained(folder)``, ``push_to_hub(name)``,
     ``from_pretrained(folder or name)``, all as huggingface_hub documents them."""
 
+    model: Any
+
     def __init__(self, model: Any) -> None:
+        if not isinstance(model, tuple(ESTIMATORS.values())):
+            raise ConfigError(f"HubModel takes a fitted model of enstruct's, not {model!r:.80}.")
+        check_is_fitted(model, "classes_")  # before a folder is made for it
         self.model = model
 
     def _save_pretrained(self, save_directory: Path) -> None:
@@ -94,16 +100,26 @@ class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-predict
         """What is asked of a card in the hub's way is passed on to its metadata (``license=``, ``language=``)."""
         name = type(self.model).__name__
         data = ModelCardData(
-            **{"library_name": "enstruct", "tags": ["structured-prediction", "energy-based-model"], **kwargs},
-            pipeline_tag=KINDS.get(name),
+            **{
+                "library_name": "enstruct",
+                "tags": ["structured-prediction", "energy-based-model"],
+                "pipeline_tag": KINDS.get(name),
+                **kwargs,
+            }
         )
         return ModelCard(f"---\n{data.to_yaml()}\n---\n\n{card(self.model)}")
+
+
+def _in_a_cell(name: Any) -> str:
+    """What a name looks like in a table of Markdown, between marks of code."""
+    return " ".join(str(name).replace("`", "'").replace("|", "\\|").split())
 
 
 def card(model: Any) -> str:
     """Markdown: the estimator, what it was fitted to, its decision rules with their scores, versions, how it is loaded."""
     name = type(model).__name__
-    classes = [str(each) for each in np.asarray(model.classes_).tolist()]
+    names = getattr(model, "notes_", {}).get("label_names")  # of a model that the command line trained
+    classes = [_in_a_cell(each) for each in (names or np.asarray(model.classes_).tolist())]
     shown = ", ".join(f"`{each}`" for each in classes[:LABELS_SHOWN]) + (", ..." if len(classes) > LABELS_SHOWN else "")
     told = {
         "estimator": f"`{name}`, method `{_name(getattr(model, 'method', 'joint'))}`",

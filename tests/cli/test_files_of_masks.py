@@ -143,8 +143,6 @@ def test_marked_pixels(files, capsys):
     Image.fromarray(grey).save(files / "odd" / f"{test.names[1]}.png")
     assert main(["predict", "plain", "set/test/images", "--known", "odd", "--out", "again"]) == 2
     assert f"odd/{test.names[1]}: the grey 50 at row 2, column 3" in " ".join(capsys.readouterr().err.split())
-    assert main([*predict, "again", "--decision", "threshold"]) == 2
-    assert "leave --decision out" in capsys.readouterr().err
 
 
 def test_rules(files, capsys):

@@ -1,13 +1,17 @@
 """``enstruct train`` as torch's launcher starts it: one model from two processes, and what stands in the way."""
 
+import signal
+import socket
 import subprocess
 import sys
+from datetime import timedelta
 
 import numpy as np
 import pytest
 import torch
 
 from enstruct import EnergyMultiLabelClassifier
+from enstruct.cli import ranks
 from enstruct.cli.main import main
 from enstruct.data.npz import write_npz
 from enstruct.data.synthetic import block_exclusive
@@ -51,3 +55,17 @@ def test_a_group_that_is_not_there(place, error, data, monkeypatch, capsys):
     assert error in said
     assert len(said) < 300
     assert not torch.distributed.is_initialized()
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_a_group_whose_others_do_not_come(rank, data, monkeypatch, capsys):
+    monkeypatch.setattr(ranks, "JOINING", timedelta(seconds=2))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    for name, value in {"WORLD_SIZE": "2", "RANK": rank, **place}.items():
+        monkeypatch.setenv(name, value)
+    handler = signal.getsignal(signal.SIGTERM)
+    assert main(train(data)) == 2
+    assert "cannot be joined at 127.0.0.1" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGTERM) is handler

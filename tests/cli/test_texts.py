@@ -130,6 +130,7 @@ def test_with_an_encoder(here, tmp_path, capsys, monkeypatch):
     [
         (["train", "train.csv", "--text", "bdy", "--labels", "genre", "--out", "x"], "no column 'bdy'"),
         (["train", "train.csv", "--labels", "genre", "--out", "x"], "--text"),
+        (["train", "train.jsonl", "--labels", "tags", "--out", "x"], "no row has a label"),
         (["train", "train.jsonl", "--encoder", "nowhere", "--out", "x"], "There is no encoder 'nowhere'"),
         (["train", "train.jsonl", "--tuning", "lora", "--out", "x"], "give that too"),
         (["train", "train.jsonl", "--encoder", "x", "--tuning", "all", "--out", "x"], "tuning= is"),

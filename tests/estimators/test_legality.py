@@ -111,6 +111,20 @@ def test_holes_are_filled_under_the_rules():
     assert RuleSystem.of(rules, range(5)).are_kept(model.predict(X)).all()
 
 
+@pytest.mark.parametrize("method", ["binary-relevance", "cross-entropy"])
+def test_rules_that_are_changed_after_fit_are_not_saved(method, tmp_path):
+    X, sets = rows(80)
+    small = {"hidden": 4, "layers": 1, "max_epochs": 1} if method == "cross-entropy" else {}
+    model = EnergyMultiLabelClassifier(method, rules=RULES, **small).fit(X, sets)
+    answers = model.predict(X)
+    model.set_params(rules=RULES[:1])
+    assert model.predict(X) == answers  # by those it was fitted under
+    with pytest.raises(ConfigError, match="rules= were changed after fit"):
+        model.save(tmp_path / "model")
+    model.set_params(rules=tuple(RULES)).save(tmp_path / "model")
+    assert EnergyMultiLabelClassifier.load(tmp_path / "model").predict(X) == answers
+
+
 def test_rules_of_one_class_a_row_are_refused():
     X, _ = rows(40)
     for model in (EnergyMultiLabelClassifier("cross-entropy", rules=RULES), JointMultiLabelClassifier(rules=RULES)):

@@ -256,3 +256,18 @@ def test_a_begin_beside_an_open_tag_teaches_no_end():
     p = dict(zip(tagger.classes_.tolist(), tagger.predict_proba([["Ann", "Lee", "ran"]])[0][0], strict=True))
     assert p["B-PER"] + p["S-PER"] > 0.9
     assert p["S-PER"] < 0.6
+
+
+def test_rules_hold_until_another_fit_and_leave_no_room_for_refinement(tmp_path):
+    rules = [AtMostOnce("PER")]
+    model = EnergySequenceTagger("seal-nce", **{**SMALL, "max_epochs": 1}, rules=rules).fit(*with_one_person())
+    answers = model.predict(NEW)
+    for ask in (model.predict, model.predict_proba):
+        with pytest.raises(ConfigError, match="which refine= knows nothing of"):
+            ask(NEW, refine=2)
+    model.set_params(rules=None)
+    assert model.predict(NEW) == answers
+    with pytest.raises(ConfigError, match="rules= were changed after fit"):
+        model.save(tmp_path / "model")
+    model.set_params(rules=rules).save(tmp_path / "model")
+    assert EnergySequenceTagger.load(tmp_path / "model").predict(NEW) == answers

@@ -5,7 +5,7 @@ import pytest
 from tests.rules.rule_truth import holds, legal_sets, random_rule
 
 from enstruct.errors import DataError
-from enstruct.rules import Excludes, Hierarchy, Implies, RuleSystem, Soft, states
+from enstruct.rules import AtLeast, AtMost, Exactly, Excludes, Hierarchy, Implies, RuleSystem, Soft, closest, states
 from enstruct.rules import system as systems
 from enstruct.rules.closest import best, nearest
 from enstruct.rules.follow import follow
@@ -106,3 +106,22 @@ def test_a_large_group_is_solved_exactly():
     assert not system.groups[0].listed
     expected = np.sort(np.maximum(scores, 0), 1)[:, -10:].sum(1)
     np.testing.assert_allclose((best(system, scores) * scores).sum(1), expected)
+
+
+@pytest.mark.parametrize(
+    "rules", [AtMost(3, range(60)), AtLeast(40, range(60)), Exactly(20, range(60))], ids=["most", "least", "exactly"]
+)
+def test_rules_that_count_alone_are_solved_by_the_order_of_scores(rules, monkeypatch):
+    """As by an integer program, told labels among them."""
+    rng = np.random.default_rng(0)
+    system = RuleSystem.of(rules, range(60))
+    assert not system.groups[0].listed
+    scores = rng.normal(size=(40, 60))
+    known = np.where(rng.random((40, 60)) < 0.04, rng.integers(0, 2, (40, 60)), np.nan)
+    known[(known == 1).sum(1) > 3] = np.nan
+    found = best(system, scores, known)
+    too_many = np.where(np.arange(60) < 58, float(isinstance(rules, AtMost)), np.nan)[None]
+    with pytest.raises(DataError, match="in row 0, which breaks the rule"):
+        best(system, scores[:1], too_many)
+    monkeypatch.setattr(closest, "_bounds", lambda system, group: None)
+    np.testing.assert_array_equal(found, best(system, scores, known))

@@ -8,9 +8,9 @@ import pytest
 
 SLICES = {
     "fuzz readers --count 200 --seed 7": 200,
-    "fuzz models --count 40 --seed 7": 40,
-    "fuzz parameters --count 40 --seed 7": 40,
-    "fuzz results --count 40 --seed 7": 40,
+    "fuzz models --count 20 --seed 7": 20,
+    "fuzz parameters --count 20 --seed 7": 20,
+    "fuzz results --count 20 --seed 7": 20,
     "kill --count 2 --seed 7": 2,
     "race --count 56 --seed 7": 56,
     "soak --predictions 84 --fits 1": 0,

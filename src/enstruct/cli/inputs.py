@@ -80,6 +80,10 @@ def read_examples(source: str, labels: Any, drop: list[str], base: str | None, t
     DataError for labels with holes, unless ``base`` is "auto", and for labels of which nothing is known.
     """
     whole = load(source, labels=labels, drop=drop, text=text)
+    if not whole.label_names:
+        raise DataError(
+            f"{source}: no row has a label: name the columns, or the field of JSON lines, that hold them, by --labels."
+        )
     if base != "auto":
         whole.check_known("The method joint learns from those that are known, with --base auto.")
     numbers = whole.known_rows

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from enstruct.errors import ConfigError
 
 NEEDED = ("RANK", "MASTER_ADDR", "MASTER_PORT")
+JOINING = timedelta(minutes=5)
+"""In which all processes of a group must have come."""
 
 
 @contextmanager
@@ -25,11 +29,15 @@ def launched() -> Iterator[bool]:
         raise ConfigError(f"WORLD_SIZE is set, but not {missing[0]}: start the command by torchrun or accelerate launch.")
     import torch
     import torch.distributed as dist
+    from torch.distributed.constants import default_pg_timeout
 
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
     try:
-        dist.init_process_group()  # which reads the places and numbers of all from the environment, and objects to odd ones
+        with _ended_by_signals():
+            store, rank, size = next(dist.rendezvous("env://", timeout=JOINING))  # and objects to odd places and numbers
+        store.set_timeout(default_pg_timeout)  # of what they say to each other later
+        dist.init_process_group(store=dist.PrefixStore("enstruct", store), rank=rank, world_size=size)
     except (RuntimeError, ValueError) as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         raise ConfigError(f"The group of processes cannot be joined at {where}: {str(error).splitlines()[0][:120]}") from error
@@ -41,3 +49,14 @@ def launched() -> Iterator[bool]:
         # exception", pytorch/pytorch#179291).
         gc.collect()
         dist.destroy_process_group()
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Ends at once by the signals that ask for it: whoever waits for others within the library hears no handler of Python's."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -37,7 +37,6 @@ def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: 
     in the file. ParseError (file, line)."""
     path, texts, told, lines = Path(path), list[str](), list[Told](), array("q")
     joined: dict[str, int] = {}  # labels in one text -> where first
-    other_fields: dict[str, None] = {}
     same: dict[tuple[str, ...], tuple[str, ...]] = {}  # a set that occurs often is one object
     field = labels if isinstance(labels, str) else LABELS if labels is None else ""
     if labels not in (None, ()) and not field:
@@ -51,21 +50,13 @@ def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: 
         value = row.get(field)
         if isinstance(value, str):
             joined.setdefault(value, number)
-        elif value is None:
-            other_fields |= dict.fromkeys(name for name in row if name != text)
         one = _labels(value, path, number) if field else ()
         told.append(same.setdefault(one, one) if isinstance(one, tuple) else one)
         lines.append(number)
     if not texts:
         raise ParseError("there is no document in it", path)
-    if field and known is None:
-        if not joined and not any(told) and field not in other_fields and not any(one == () for one in told):
-            there = ", ".join(shown(name, 20) for name in [*other_fields][:5]) or "none"
-            raise ParseError(
-                f"no line has the field {shown(field, 30)} of labels (others: {there}): name theirs, with --labels", path
-            )
-        if (odd := joined_otherwise(joined)) is not None:
-            raise ParseError(f"{shown(odd)} looks like several labels: give a list, or join names by ; or |", path, joined[odd])
+    if field and known is None and (odd := joined_otherwise(joined)) is not None:
+        raise ParseError(f"{shown(odd)} looks like several labels: give a list, or join names by ; or |", path, joined[odd])
     return _dataset(path, texts, told, lines, text, known if field else ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from scipy import sparse
 from enstruct.data.rows import as_indicator
 from enstruct.errors import ConfigError
 from enstruct.estimators.label_format import LabelFormat
-from enstruct.rules import RuleSystem
+from enstruct.rules import Hierarchy, RuleSystem
 from enstruct.rules.closest import nearest
 from enstruct.rules.contradictions import check_possible
 from enstruct.rules.follow import follow
@@ -22,10 +23,12 @@ from enstruct.rules.marginals import legal_marginals
 
 def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
     """``rules=`` for these labels; None without rules. ConfigError, DataError for rules that are none, of other labels, that no
-    label set meets, or where a row has one label."""
+    label set meets, or, hierarchies apart, where a row has one label."""
     if rules is None or (isinstance(rules, (list, tuple)) and not rules):
         return None
     system = RuleSystem.of(rules, labels.classes.tolist())
+    if labels.kind == "single" and all(isinstance(rule, Hierarchy) for rule in system.rules):
+        return None  # a row has one class, which implies none
     if labels.kind == "single":
         raise ConfigError(
             "rules= are about label sets, and each row of y has one class, which excludes the others already: leave them out, or "
@@ -33,6 +36,15 @@ def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
         )
     check_possible(system)
     return system
+
+
+def check_as_fitted(rules: Any, in_force: Sequence[Any]) -> None:
+    """ConfigError where ``rules=`` are others than those that a fitted model answers by, which nothing would keep."""
+    now = () if rules is None else tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
+    if now != tuple(in_force):
+        raise ConfigError(
+            "save: rules= were changed after fit, and the model answers by those it was fitted under: set them back, or fit anew."
+        )
 
 
 def by_number(rules: Any, labels: LabelFormat) -> Any:

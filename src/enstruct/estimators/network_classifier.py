@@ -31,7 +31,7 @@ from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rows import for_rules, hold_out, label_rows, merge_duplicates, row_weights, with_weight
 from enstruct.estimators.label_rules import LabelRules, check_decision, check_suits
 from enstruct.estimators.label_texts import texts_of, vectors_of
-from enstruct.estimators.legality import Legality, system_of
+from enstruct.estimators.legality import Legality, check_as_fitted, system_of
 from enstruct.estimators.linear_probe import begin_at_probe
 from enstruct.estimators.networks import Pair, build_networks
 from enstruct.estimators.parameters import LABEL_SETS, are_classes
@@ -411,6 +411,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        check_as_fitted(self.rules, () if self.legality_ is None else self.legality_.whole.rules)
         sparse_input = any(isinstance(module, SparseLinear) for module in self.predictor_.modules())
         record = {"labels": self.data_.labels.record(), "input": input_record(self, sparse=sparse_input)}
         tensors = {name: torch.from_numpy(array) for name, array in self.data_.arrays().items()}

@@ -27,7 +27,7 @@ from enstruct.estimators.classifier_base import ClassifierBase, takes_label_sets
 from enstruct.estimators.cross_fitting import CrossFitted
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.label_rules import LabelRules
-from enstruct.estimators.legality import Legality, system_of
+from enstruct.estimators.legality import Legality, check_as_fitted, system_of
 from enstruct.estimators.members import Member
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.saved_header import OfJoint
@@ -61,6 +61,7 @@ class SavedJoint(BaseEstimator):
         A base that is somebody's classifier is named there, and passed to :meth:`load`. Raises SaveError, ModelFileError.
         """
         check_is_fitted(self, "energy_")
+        check_as_fitted(self.rules, () if self.legality_ is None else self.legality_.whole.rules)
         parameters = self.get_params(deep=False)
         custom = [name for name in ("base",) if saved_values.is_code(parameters[name])]
         members = members_of(self.base_)

@@ -26,6 +26,7 @@ from enstruct.energies.tag_lm import pretrain_on
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
 from enstruct.estimators.label_rows import row_weights
+from enstruct.estimators.legality import check_as_fitted
 from enstruct.estimators.networks import Pair, check_places, make_networks, own_encoder
 from enstruct.estimators.parameters import TAG_SEQUENCES, WEAK_SUPERVISION
 from enstruct.estimators.persistence import Weights
@@ -175,11 +176,11 @@ class EnergySequenceTagger(EnergyEstimator):
 
     def _check_parameters(self) -> Method:
         method = super()._check_parameters()
-        if self._ruled and self.decision not in ("auto", "map"):
+        if several(self.rules) and self.decision not in ("auto", "map"):
             raise ConfigError(f"Under rules= the answer is the chain's best sequence: decision='map', not {self.decision!r}.")
         if isinstance(self.encoder, TextEncoder):
             self.encoder.check_reads_no_labels("a tagger")
-        if self.decision == "map" and not self._ruled and not isinstance(method.inference, Chain):
+        if self.decision == "map" and not several(self.rules) and not isinstance(method.inference, Chain):
             raise ConfigError(f"decision='map' is the answer of exact inference, which {method.name!r} does not use.")
         if self.initial is not None and self.warm_start:
             raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
@@ -239,7 +240,7 @@ class EnergySequenceTagger(EnergyEstimator):
         if not goes_on:
             self._learn_formats(pairs, [*pairs, *held_out], weak.unlabelled)
         self.metric_ = self.tags_.metric(self.metric)
-        self.system_ = tag_system(self.rules, self.tags_)
+        self._take_rules()
         check_sentences(self.rules, self.tags_, [pair.tokens for pair in pairs], [pair.tags for pair in pairs])
         if held_out and self.metric_ == "span-f1" and not any(find_spans([tag or "O" for tag in pair.tags]) for pair in held_out):
             log.warning("no validation sentence has a span, which says nothing of those found: training goes by its loss alone")
@@ -278,7 +279,7 @@ class EnergySequenceTagger(EnergyEstimator):
             self._learn_formats(pairs, pairs, (), classes)
             self.metric_ = self.tags_.metric(self.metric)
             self.history_, self.links_ = [], None
-            self.system_ = tag_system(self.rules, self.tags_)
+            self._take_rules()
             self._choose_decision(None, [])
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
         rows = tagged_rows(pairs, self.tokens_, self.tags_, unit, open_holes=method.takes_several)
@@ -372,9 +373,13 @@ class EnergySequenceTagger(EnergyEstimator):
         inputs = self._inference_inputs(X)
         return TagJoint.of(self._answers(), inputs, X, self.system_, self.links_ if bound else None, bound)
 
+    def _take_rules(self) -> None:
+        """Put the rules in force, until another fit."""
+        self.system_, self.ruled_by_ = tag_system(self.rules, self.tags_), tuple(several(self.rules))
+
     @property
     def _ruled(self) -> bool:
-        return len(several(self.rules)) > 0
+        return len(getattr(self, "ruled_by_", ())) > 0
 
     def _check_not_refined(self, refine: int | None) -> None:
         if refine is not None:
@@ -476,6 +481,7 @@ class EnergySequenceTagger(EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+        check_as_fitted(self.rules, self.ruled_by_)
         links = {} if self.links_ is None else self.links_.tensors()
         record = {"tokens": self.tokens_.record(), "tags": asdict(self.tags_), "metric": self.metric_}
         if isinstance(self.encoder, TextEncoder):
@@ -494,5 +500,6 @@ class EnergySequenceTagger(EnergyEstimator):
             raise ValueError("words stand for rows that the table of vectors does not have")
         self._pretrained = None if table is None else torch.empty(table)
         tensors = self._load_networks(weights, lambda: self._build(self._method()))
-        self._pretrained, self.system_ = tensors.get(TABLE), tag_system(self.rules, self.tags_)
+        self._pretrained = tensors.get(TABLE)
+        self._take_rules()
         self.links_ = Links.parse(tensors, len(self.tags_.tags))

@@ -1,5 +1,5 @@
 """The best label set that no rule forbids: exact, by going through a group's legal sets or, where these are too many, by an
-integer program (SciPy's HiGHS).
+integer program (SciPy's HiGHS); where rules only count a group's labels, by the order of their scores.
 
     max_y  sum_i s_i y_i - sum over soft inequalities broken of their weights      over y that break nothing that binds
 """
@@ -42,11 +42,43 @@ def best(
         if group.listed:
             values = scores[few] @ group.states.T - group.penalty
             out[few] = group.states[np.where(agreeing(group, told[few]), values, -np.inf).argmax(1)]
+        elif (bounds := _bounds(system, group)) is not None:
+            out[few], there_is = of_size(scores[few], told[few], *bounds)
+            if not there_is.all():
+                raise _none_left(system, group, int(named[rows[int(np.argmin(there_is))]]))
         else:
             for row in rows:
                 some = row, group.labels
                 out[some] = _by_program(system, group, scores[some], told[some], int(named[row]))
     return out
+
+
+def _bounds(system: RuleSystem, group: Group) -> tuple[int, int] | None:
+    """How many of the group's labels there must and may be, where nothing else is said of them."""
+    least, most = 0, len(group.labels)
+    for k in group.rows:
+        one = system.inequalities[k]
+        if not system.binds[k] or len(one.labels) < len(group.labels) or (one.plus and one.minus):
+            return None
+        least, most = (max(least, one.least), most) if one.plus else (least, min(most, -one.least))
+    return least, most
+
+
+def of_size(
+    scores: NDArray[np.float64], told: NDArray[np.float64], least: int, most: int
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """Of sets (rows, labels) with so many labels those of the largest sum of scores, with told labels as told, and (rows,) where
+    there is one."""
+    scores = np.where(np.isnan(told), scores, np.where(told == 1, np.inf, -np.inf))
+    size = np.clip((scores > 0).sum(1), least, most)
+    place = (-scores).argsort(1, kind="stable").argsort(1, kind="stable")
+    possible = ((told == 1).sum(1) <= size) & (size <= (told != 0).sum(1))
+    return (place < size[:, None]).astype(np.uint8), possible
+
+
+def _none_left(system: RuleSystem, group: Group, row: int) -> DataError:
+    words = shortened(system.words(int(group.rows[0])), 120)
+    return DataError(f"What is told of row {row} leaves no label set that keeps the rules about {words}: tell less, or mend it.")
 
 
 def _by_program(
@@ -67,10 +99,7 @@ def _by_program(
         options={"mip_rel_gap": 0.0},
     )
     if result.status == 2:
-        words = shortened(system.words(int(group.rows[0])), 120)
-        raise DataError(
-            f"What is told of row {row} leaves no label set that keeps the rules about {words}: tell less, or mend it."
-        )
+        raise _none_left(system, group, row)
     if result.x is None:
         raise EnstructError(f"The integer program of row {row} ended without an answer ({result.message}).")
     return np.asarray(np.rint(result.x[: len(scores)])).astype(np.uint8)
