@@ -4,6 +4,7 @@ import os
 
 import joblib
 import pytest
+import torch
 from joblib import delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -16,6 +17,8 @@ def test_a_worker_that_is_ended():
         raise TerminatedWorkerError("a worker process was unexpectedly terminated")
     with pytest.raises(ValueError, match="another"), side_by_side.workers_may_end():
         raise ValueError("another")
+    with pytest.raises(torch.OutOfMemoryError), side_by_side.workers_may_end():  # of a fit in this process
+        raise torch.OutOfMemoryError("CUDA out of memory")
 
 
 def test_no_more_workers_than_fits(monkeypatch):

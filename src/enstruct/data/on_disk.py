@@ -1,7 +1,8 @@
 """A data set as a folder of arrays that need not fit into memory.
 
     layout.json      {"format": 1, "rows": n, "features": d, "labels": L, "sparse": true, "feature_names": [...] or null,
-                      "label_names": [...], "first_feature": 1 or null, "bytes": {file: its size}}
+                      "label_names": [...], "first_feature": 1 or null, "bytes": {file: its size}}, and where labels have
+                      a hierarchy "hierarchy": [[parent, child], ...], by their numbers
     x_values.bin     float32, of a sparse set its entries row by row, else (rows, features)
     x_indices.bin    int32, the columns of these entries, rising within a row; only of sparse sets
     x_indptr.bin     int64 (rows + 1,), where each row's entries begin; only of sparse sets

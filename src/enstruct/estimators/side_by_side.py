@@ -10,7 +10,7 @@ from joblib import Parallel, effective_n_jobs
 
 from enstruct.errors import WorkerError
 
-ENDED = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "WorkerCrashedError", "RayActorError", "OutOfMemoryError"}
+ENDED = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "WorkerCrashedError", "RayActorError"}
 """Of loky, Dask and Ray, by name: only the one in use is installed, perhaps."""
 
 
