@@ -14,7 +14,7 @@ they would otherwise each have a copy of. Told values may be relaxed. Energies o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import torch
 from torch import Tensor
@@ -22,6 +22,8 @@ from torch import Tensor
 from enstruct.energies.base import State
 from enstruct.energies.residual import ResidualEnergy, root, squareplus
 
+BURN_IN = 4
+"""Sweeps before what is drawn counts."""
 BLOCK = 16
 """Labels whose pushes are found by one product."""
 NEVER = -1e4
@@ -51,6 +53,10 @@ class Clamped(Protocol):
 
     free: Tensor
     real: Tensor
+
+    @property
+    def burn_in(self) -> int:
+        """Sweeps before what is drawn counts."""
 
     def log_density(self, y: Tensor) -> Tensor:
         """-E (rows, states) of y (rows, states, T) or (1, states, T)."""
@@ -85,6 +91,7 @@ class ClampedResidual:
     matrix: Tensor | None
     offset: Tensor | None
     weights: Tensor | None
+    burn_in: ClassVar[int] = BURN_IN
 
     @classmethod
     def of(cls, energy: ResidualEnergy, state: State, known: Tensor) -> Self:
@@ -232,6 +239,7 @@ class ClampedEnergy:
     free: Tensor
     real: Tensor
     told: Tensor
+    burn_in: ClassVar[int] = BURN_IN
 
     @classmethod
     def of(cls, energy: Any, state: State, known: Tensor) -> Self:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from enstruct.joint.clamped import Chains, Clamped
 
-CHAINS, BURN_IN, ROUND, MOST_SWEEPS = 16, 4, 6, 200
+CHAINS, ROUND, MOST_SWEEPS = 16, 6, 200
 TOLERANCE = 0.01
 """Standard error of sampled marginals at most."""
 
@@ -63,7 +63,7 @@ def marginals(
     """From chains started at independent draws with the marginals ``start`` (rows, T)."""
     uniforms = Uniforms(n_labels, chains, generator)
     walk = problem.chains(problem.legal(uniforms.start(problem.free, start)))
-    for _ in range(BURN_IN):
+    for _ in range(problem.burn_in):
         sweep(walk, uniforms.sweep(problem.free))
     rows, T = problem.free.shape
     out, error, sweeps = torch.empty(rows, T), torch.empty(rows), torch.zeros(rows, dtype=torch.long)

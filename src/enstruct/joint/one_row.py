@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from enstruct.joint import gibbs
-from enstruct.joint.clamped import Clamped, ClampedResidual
-from enstruct.joint.gibbs import BURN_IN, CHAINS, MOST_SWEEPS, ROUND, TOLERANCE, Estimate, Uniforms
+from enstruct.joint.clamped import BURN_IN, Clamped, ClampedResidual
+from enstruct.joint.gibbs import CHAINS, MOST_SWEEPS, ROUND, TOLERANCE, Estimate, Uniforms
 
 Array = NDArray[Any]
 

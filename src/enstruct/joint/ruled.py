@@ -4,13 +4,14 @@
 
 Chains change a label at a time among legal sets, and begin at one. That does not reach every legal set from every other (of
 "exactly one" no label can change alone): where a group's legal sets are listed, all its labels are drawn anew at once between
-sweeps, as if they were independent, and taken by Metropolis and Hastings' rule; of groups too large for that two labels change
-together.
+sweeps, as if they were independent, and taken by Metropolis and Hastings' rule; of groups too large for that a few labels change
+with what follows from them (:mod:`enstruct.joint.moves`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -18,7 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from enstruct.joint.clamped import Chains, Clamped
+from enstruct.joint.clamped import BURN_IN, Chains, Clamped
+from enstruct.joint.moves import Move, Moves
 from enstruct.rules import RuleSystem
 from enstruct.rules.closest import best
 from enstruct.rules.follow import agreeing
@@ -28,6 +30,8 @@ HARD = 1e3
 """Nats of an inequality that binds: exp(-HARD) is 0 in single precision, and sums of a few of them keep three decimals."""
 ANNEALED = 30.0
 """Nats of it in annealed importance sampling, whose chains begin among all label sets."""
+ALIKE = 40
+"""Sweeps before what is drawn counts, where many chains of a row begin alike and move by taking or refusing."""
 CELLS = 2**22
 """Numbers of whole label sets that are judged at a time."""
 
@@ -48,8 +52,13 @@ class Compiled:
         self.weight = torch.from_numpy(np.where(system.binds, hard, system.weight).astype(np.float32))
         apart = [group for group in system.groups if not _connected(system, group)]
         self.jumping = [group for group in apart if group.listed]
-        self.swapping = [group for group in apart if not group.listed]
+        self._apart = [group for group in apart if not group.listed]
         self.large = [group for group in system.groups if not group.listed and not group.is_hierarchy]
+
+    @cached_property
+    def moving(self) -> list[Moves]:
+        """Of the groups too large to list."""
+        return [Moves(self.system, group) for group in self._apart]
 
     def reached(self, y: Tensor) -> Tensor:
         """(inequalities, ...) A y of whole label sets (labels, ...)."""
@@ -61,12 +70,12 @@ class Compiled:
         return (self.weight @ lacking.flatten(1).to(y.dtype)).view(y.shape[:-1])
 
     def broken(self, group: Group, y: Tensor) -> NDArray[np.bool_]:
-        """(rows,) whether one of the chains (rows, labels, chains) breaks what binds the group."""
+        """(rows, chains) whether chains (rows, labels, chains) break what binds the group."""
         rows = group.rows[self.system.binds[group.rows]]
         A, least = self.system.matrix[rows][:, group.labels], self.system.least[rows]
         few = y[:, torch.from_numpy(group.labels)].numpy()
         lacking = A @ few.transpose(1, 0, 2).reshape(len(group.labels), -1) < least[:, None]
-        return np.asarray(lacking.any(0).reshape(len(y), -1).any(1))
+        return np.asarray(lacking.any(0).reshape(len(y), -1))
 
 
 def _connected(system: RuleSystem, group: Group) -> bool:
@@ -95,6 +104,10 @@ class Ruled:
     def n_drawn(self) -> int:
         """Rows that random numbers are drawn for."""
         return 1 if self.shared else len(self.mean)
+
+    @property
+    def burn_in(self) -> int:
+        return ALIKE if self.rules.moving else BURN_IN
 
     @property
     def free(self) -> Tensor:
@@ -138,8 +151,8 @@ class Ruled:
         return torch.from_numpy(group.states)[index].to(self.mean.dtype)
 
     def legal(self, y: Tensor) -> Tensor:
-        """Group by group: of implications what y implies is added, of listed groups sets are drawn; in rows where one of those
-        too large is broken, the best set is that of all chains. All labels are among the free ones."""
+        """Group by group: of implications what y implies is added, of listed groups sets are drawn; chains that break one
+        too large for that begin at its best set. All labels are among the free ones."""
         system, y = self.rules.system, torch.where(self.known.isnan().unsqueeze(2), y, torch.nan_to_num(self.known).unsqueeze(2))
         for below, above in system.upwards:
             y[:, above] = torch.maximum(y[:, above], y[:, below])
@@ -147,12 +160,14 @@ class Ruled:
             if group.listed and not group.is_hierarchy:
                 y[:, torch.from_numpy(group.labels)] = self.drawn(group, y.shape[2]).transpose(1, 2)
         for group in self.rules.large:
-            rows = torch.from_numpy(np.flatnonzero(self.rules.broken(group, y)))
+            broken = torch.from_numpy(self.rules.broken(group, y))
+            rows = torch.nonzero(broken.any(1)).squeeze(1)
             if len(rows):
                 logits = torch.logit(self.mean[rows].clamp(1e-4, 1 - 1e-4)).numpy()
                 chosen = best(system.binding, logits, self.known[rows].numpy(), self.numbers[rows].numpy())
                 labels = torch.from_numpy(group.labels)
-                y[rows.unsqueeze(1), labels] = torch.from_numpy(chosen)[:, labels].to(y.dtype).unsqueeze(2)
+                legal = torch.from_numpy(chosen)[:, labels].to(y.dtype).unsqueeze(2)
+                y[rows.unsqueeze(1), labels] = torch.where(broken[rows].unsqueeze(1), legal, y[rows.unsqueeze(1), labels])
         return y
 
 
@@ -189,26 +204,33 @@ class RuledChains:
     def jump(self) -> None:
         """Moves of several labels, between sweeps."""
         for group in self._rules.jumping:
-            new = self._problem.drawn(group, self.y.shape[2])  # (rows, chains, labels)
-            labels = torch.from_numpy(group.labels)
-            logits = torch.logit(self._problem.mean[:, labels].clamp(1e-4, 1 - 1e-4))
-            old = self.y[:, labels].transpose(1, 2)
-            self._propose(group.labels.tolist(), new, ((old - new) * logits.unsqueeze(1)).sum(2))
-        for group in self._rules.swapping:
-            order = group.labels[torch.randperm(len(group.labels), generator=self._problem.generator).numpy()]
-            for i, j in zip(order, np.roll(order, -1), strict=True):
-                pair = [int(i), int(j)]
-                self._propose(pair, 1 - self.y[:, pair].transpose(1, 2), torch.zeros(()))
+            labels = group.labels.tolist()
+            self._redraw(group, Move(labels, [], torch.zeros(2, len(labels), 0)))
+        for moves in self._rules.moving:
+            for table in moves.tables:
+                self._redraw(table, moves.of(table.labels.tolist()))
+            for move in moves.drawn(self._problem.generator):
+                self._propose(move, 1 - self.y[:, move.changed].transpose(1, 2), torch.zeros(()))
 
-    def _propose(self, labels: list[int], new: Tensor, log_ratio: Tensor) -> None:
-        """Take ``new`` (rows, chains, labels) in place of what is, or not; ``log_ratio``: log q(old) - log q(new)."""
+    def _redraw(self, group: Group, move: Move) -> None:
+        """All labels of a listed group anew, as if they were independent."""
+        new = self._problem.drawn(group, self.y.shape[2])  # (rows, chains, labels)
+        logits = torch.logit(self._problem.mean[:, move.changed].clamp(1e-4, 1 - 1e-4))
+        old = self.y[:, move.changed].transpose(1, 2)
+        self._propose(move, new, ((old - new) * logits.unsqueeze(1)).sum(2))
+
+    def _propose(self, move: Move, values: Tensor, log_ratio: Tensor) -> None:
+        """Take ``values`` (rows, chains, changed labels) in place of what is, or not; ``log_ratio``: log q(old) - log q(new)."""
+        labels = move.labels
         old = self.y[:, labels].transpose(1, 2).clone()
-        new = torch.where(self._problem.real[:, labels].unsqueeze(1), new, old)  # told labels stay
-        gain = log_ratio
+        new, back = move.carried(old, values, self._problem.real[:, labels])  # told labels stay
+        drawn = torch.rand(self._problem.n_drawn, self.y.shape[2], generator=self._problem.generator)
+        if not bool((back & (new != old).any(2)).any()):
+            return
+        gain = torch.where(back, log_ratio, -torch.inf)
         for k, t in enumerate(labels):
             gain = gain + (new[..., k] - old[..., k]) * self.log_odds(t)
             self.put(t, new[..., k])
-        drawn = torch.rand(self._problem.n_drawn, self.y.shape[2], generator=self._problem.generator)
         refused = torch.log(drawn) >= gain
         if not bool(refused.any()):
             return

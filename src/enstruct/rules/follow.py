@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from enstruct.errors import DataError, shortened, shown
 from enstruct.rules.system import Group, RuleSystem
@@ -28,6 +29,22 @@ def follow(system: RuleSystem, known: NDArray[Any]) -> NDArray[Any]:
         row = int(np.flatnonzero(wrong)[0])
         raise DataError(_explained(system, known, row))
     return out
+
+
+def consequences(system: RuleSystem, labels: NDArray[np.intp]) -> sparse.csr_matrix:
+    """(2 len(labels), all labels) of each label told to be absent, and then of each told to be there, what follows: 1 for labels
+    that are there then, -1 for those that are absent, but for the told one itself and for what holds whatever is told."""
+    n, parts = len(labels), []
+    always = ~np.isnan(_follow(system, np.full((1, system.n_labels), np.nan))[0][0])
+    for block in system.blocks(2 * n):
+        k = np.arange(2 * n)[block]
+        told = np.full((len(k), system.n_labels), np.nan, dtype=np.float32)
+        told[np.arange(len(k)), labels[k % n]] = k // n
+        found = np.nan_to_num(2 * _follow(system, told)[0] - 1).astype(np.int8)
+        found[np.arange(len(k)), labels[k % n]] = 0
+        found[:, always] = 0
+        parts.append(sparse.csr_matrix(found))
+    return sparse.vstack(parts, format="csr")
 
 
 def are_possible(system: RuleSystem, known: NDArray[Any]) -> NDArray[np.bool_]:

@@ -86,7 +86,7 @@ def arithmetic(joint: Joint, known: torch.Tensor) -> tuple[float, float, float]:
             flop += rows * 2**T * (2 * T + 2 * T * T * pairs + (2 * T + 6) * units)
             continue
         done = gibbs.marginals(problem, start, torch.Generator().manual_seed(joint.seed), known.shape[1]).sweeps
-        each = (done + gibbs.BURN_IN).double()
+        each = (done + problem.burn_in).double()
         sweeps += float(each.sum())
         flop += float(each.sum()) * gibbs.CHAINS * T * (2 * T * pairs + 10 * units)
     return free / len(known), sweeps / len(known), flop
