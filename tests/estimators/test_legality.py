@@ -8,7 +8,8 @@ import pytest
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.joint import JointMultiLabelClassifier
-from enstruct.estimators.legality import Legality
+from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.legality import Legality, system_of
 from enstruct.rules import AtMost, Exactly, Excludes, Hierarchy, Implies, Requires, RuleSystem, Soft
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -169,3 +170,10 @@ def test_sets_under_a_hierarchy_alone_are_closed_as_others_are():
     np.testing.assert_array_equal(closed.toarray(), legality.sets(chosen, rng.random((20, 30))).toarray())
     assert closed.dtype == np.uint8
     assert Legality.of(RuleSystem.of([tree, Excludes(1, 2)], range(30)), np.full(30, np.nan)).closed(chosen) is None
+
+
+def test_the_log_says_what_is_approximate(caplog):
+    labels = LabelFormat.infer(np.tile(np.eye(20, dtype=int), (2, 1)))
+    with caplog.at_level("INFO", logger="enstruct"):
+        system_of(AtMost(7, range(20)), labels)
+    assert "Rules tie 20 labels" in caplog.text

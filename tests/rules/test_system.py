@@ -69,3 +69,9 @@ def test_closure_has_all_that_labels_imply():
     expected[1, 0] = expected[2, :2] = expected[3, :3] = expected[4, 0] = 1
     np.testing.assert_array_equal(system.closure.toarray(), expected)
     assert not RuleSystem.of([Hierarchy(5, ((0, 1),)), Excludes("c", "d")], NAMES).only_hierarchies
+
+
+def test_what_is_approximate_is_said_where_legal_sets_are_too_many_to_list():
+    assert RuleSystem.of(Exactly(7, range(20)), range(20)).approximations.startswith("Rules tie 20 labels")
+    assert RuleSystem.of([Exactly(1, range(20)), Soft(AtMost(9, range(20)), 1.0)], range(20)).approximations is None
+    assert RuleSystem.of(Soft(AtMost(9, range(20)), 1.0), range(20)).approximations is None

@@ -28,6 +28,8 @@ def rules_for(data: Dataset, rules: list[Any]) -> list[Any] | None:
     Y = data.Y if data.unknown is None else data.told()
     for words, broken, about in system.counts(Y):
         say(f"rule: {words} (broken in {broken} of the {about} rows that it is about)")
+    if system.approximations is not None:
+        say(system.approximations)
     system.check_rows(Y)
     number = {name: i for i, name in enumerate(data.label_names)}
     return [mapped(rule, number.__getitem__) for rule in every]

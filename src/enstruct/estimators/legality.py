@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,6 +21,8 @@ from enstruct.rules.follow import follow
 from enstruct.rules.labels import mapped
 from enstruct.rules.marginals import legal_marginals
 
+log = logging.getLogger("enstruct")
+
 
 def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
     """``rules=`` for these labels; None without rules. ConfigError, DataError for rules that are none, of other labels, that no
@@ -35,6 +38,8 @@ def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
             "leave out the rows of classes that cannot be."
         )
     check_possible(system)
+    if system.approximations is not None:
+        log.info(system.approximations)
     return system
 
 

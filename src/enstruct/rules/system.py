@@ -185,6 +185,17 @@ class RuleSystem:
         """Whether nothing binds but that labels imply others, never one another."""
         return all(group.is_hierarchy or not self.binds[group.rows].any() for group in self.groups)
 
+    @property
+    def approximations(self) -> str | None:
+        """What answers are sampled and not exact, in a sentence; None where all legal sets are listed."""
+        sizes = [len(group.labels) for group in self.groups if not group.listed and self.binds[group.rows].any()]
+        if not sizes:
+            return None
+        return (
+            f"Rules tie {max(sizes):,} labels with more legal sets than can be listed: decided sets are exact, probabilities "
+            "and samples of a joint under them are approximate."
+        )
+
     # -- what label sets break ------------------------------------------------------------------------
 
     def blocks(self, n_rows: int) -> Iterator[slice]:
