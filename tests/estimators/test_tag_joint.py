@@ -212,8 +212,7 @@ def test_bad_tags_of_one_sentence_are_explained_without_the_others(tagger, monke
     )
     with pytest.raises(DataError, match="of sentence 7"):
         tagger.predict(NEW, known=known)
-    assert asked[0] == len(NEW)
-    assert set(asked[1:]) == {1}
+    assert set(asked) == {1}
 
 
 def test_what_cannot_be_told_is_refused(tagger):

@@ -103,7 +103,11 @@ def test_plain_tags():
         (NeverFollows("B-P", "B-R"), "'B-R'"),
         (AtMostOnce("R"), "type in a rule 'R'"),
         (Starts("O"), "a list"),
-        (Starts(["I-P"]), "No tag may begin"),
+        (Starts(["I-P"]), "No sentence meets this rule: sentences start with 'I-P'. Drop"),
+        (
+            [AtMostOnce("Q"), Starts(["O"]), NeverFollows("O", "B-P"), Ends(["O"]), Ends(["B-P", "I-P"])],
+            "No sentence meets these rules together: sentences end with 'O'; sentences end with 'B-P' or 'I-P'. Drop or mend",
+        ),
         ("O", "enstruct.rules.tags"),
         ([AtMostOnce("P")] * 6, "At most 5"),
     ],
@@ -111,6 +115,36 @@ def test_plain_tags():
 def test_what_is_no_rule_is_refused(rule, message):
     with pytest.raises(ConfigError, match=message):
         system(rule)
+
+
+def test_rules_of_which_no_sentence_is_left_are_named():
+    """The fewest of them, against all sequences of up to five tokens."""
+    rules = [
+        Starts(["B-Q"]),
+        Ends(["B-P", "I-P"]),
+        OnlyFollows("B-P", ["O"]),
+        OnlyFollows("O", ["O"]),
+        NeverFollows("B-P", "B-Q"),
+    ]
+    rules += [AtMostOnce("Q"), OnlyFollows("I-Q", ["I-Q"])]
+
+    def is_met(some):
+        return any(
+            all(meant(rule, tags) for rule in some) and is_legal(tags)
+            for n in range(1, 6)
+            for tags in itertools.product(tags_of_scheme(["P", "Q"], "IOB2"), repeat=n)
+        )
+
+    def is_legal(tags):
+        return all(t[0] != "I" or (i > 0 and tags[i - 1][1:] == t[1:]) for i, t in enumerate(tags))
+
+    with pytest.raises(ConfigError, match="No sentence meets these rules together") as error:
+        system(rules)
+    named = [rule for rule in rules if str(rule) in str(error.value)]
+    assert len(named) == 3
+    assert not is_met(named)
+    assert all(is_met([other for other in named if other is not rule]) for rule in named)
+    assert all(system(list(few)).is_possible for few in itertools.combinations(rules, 2))
 
 
 def test_words():

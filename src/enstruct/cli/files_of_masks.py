@@ -121,6 +121,7 @@ def _counted_rules(options: Namespace, train: Pictures) -> list[Any]:
     masks = MaskFormat.fit(train.truth(), model.classes, model.ignore, model.binarise)
     compiled = MaskRules.of(rules, masks.classes)
     if compiled is not None:
+        compiled.check_possible(mask.shape for mask in train.truth())
         for words, broken, about in compiled.counts([masks.encode([mask])[0] for mask in train.truth()]):
             say(f"rule: {words} (broken in {broken} of the {about} masks that it is about)")
     return rules

@@ -205,6 +205,7 @@ class EnergySegmenter(EnergyEstimator):
         self.masks_.check_training(train.masks)
         rules = MaskRules.of(self.rules, self.masks_.classes)
         if rules is not None:
+            rules.check_possible(mask.shape for mask in train.masks)
             encoded = [self.masks_.encode([mask])[0] for mask in train.masks]
             check_seldom(rules.counts(encoded), "training masks", "mend them, or leave it out")
         if self.ignore is not None and all((mask == self.ignore).all() for mask in held_out.masks):

@@ -29,12 +29,15 @@ Known = Sequence[Sequence[str | None]]
 
 @dataclass(frozen=True)
 class TagJoint:
-    """Sentences X, whose words are ``words``, as a distribution over the tags of their tokens."""
+    """Sentences X, whose words are ``words``, as a distribution over the tags of their tokens. ``memories``: those of
+    the chain's states, as :meth:`TagSystem.expanded` has them to remember which types were there already; 1 where they do not,
+    and rules AtMostOnce are not in it yet."""
 
     tags: TagFormat
     system: TagSystem
     chain: ChainJoint
     words: Sequence[Sequence[str]]
+    memories: int = 1
 
     @classmethod
     def of(
@@ -48,9 +51,9 @@ class TagJoint:
     ) -> TagJoint:
         """``links``: of taggers that answer token by token; None of those whose energy is a chain itself. ``bound``: whether
         sequences that the scheme and the rules forbid are impossible."""
-        follow, start, end, tag = (torch.from_numpy(part) for part in system.expanded())
-        legal = Legal(follow, start, end) if bound else Legal(*(torch.ones_like(part) for part in (follow, start, end)))
-        blocks = []
+        parts = (torch.from_numpy(part) for part in (system.follow, system.start, system.end))
+        legal = Legal(*(part if bound else torch.ones_like(part) for part in parts))
+        system, blocks = system if bound else replace(system, once=()), []
         if isinstance(answers.networks.method.inference, Chain):
             lengths = np.diff(X.offsets)
             for index in in_order(X):
@@ -59,13 +62,23 @@ class TagJoint:
                     with torch.no_grad():
                         chain = chain_potentials(problem.energy, problem.state)
                     here = Potentials(*(part.cpu().double() if part.is_floating_point() else part.cpu() for part in chain))
-                    blocks.append((some, legal.within(_expanded(here, tag))))
+                    blocks.append((some, legal.within(here)))
         else:
             links = Links.none(len(system.tags)) if links is None else links
             log_q = log_softmax(answers.logits(X), axis=1)
             for some, values, there in padded(log_q, X.offsets):
-                blocks.append((some, legal.within(_expanded(linked(values, there, links), tag))))
-        return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(tag)), plain_words(words))
+                blocks.append((some, legal.within(linked(values, there, links))))
+        return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(system.tags)), plain_words(words))
+
+    def remembering(self) -> TagJoint:
+        """Under AtMostOnce too, with a state for each tag and memory."""
+        if self.memories == self.system.n_memories:
+            return self
+        follow, start, end, tag = (torch.from_numpy(part) for part in self.system.expanded())
+        legal = Legal(follow, start, end)
+        blocks = [(some, legal.within(_expanded(chain, tag))) for some, chain in self.chain.blocks]
+        chain = replace(self.chain, blocks=blocks, n_tags=len(tag))
+        return replace(self, chain=chain, memories=self.system.n_memories)
 
     # -- answers, over the trained tags -------------------------------------------------------------------
 
@@ -73,12 +86,28 @@ class TagJoint:
         """(tokens, tags)."""
         joint, allowed = self._asked(known)
         p = joint.marginals(allowed)
-        return np.asarray(p.reshape(len(p), self.system.n_memories, -1).sum(1))
+        return np.asarray(p.reshape(len(p), -1, len(self.tags.tags)).sum(1))
 
     def best(self, known: Known | None) -> TagSequences:
-        """The most probable sequences."""
-        joint, allowed = self._asked(known)
-        return self._sequences(joint.mode(allowed))
+        """The most probable sequences. One that has no type twice although nothing remembers is the best of those that remember
+        too: few sentences are decoded over more states."""
+        known = None if known is None else self._rows(known, "known")
+        allowed = self._allowed(known, "known")
+        tags, possible = (self.chain if known is None else self._with_places(known)).decoded(allowed)
+        self._check_possible(known, possible)
+        if (twice := self._has_twice(tags)).any():
+            few = replace(self, chain=self.chain.some(twice)).remembering()
+            states, possible = (few.chain if known is None else few._with_places(known)).decoded(few._allowed(known, "known"))
+            self._check_possible(known, possible)
+            tags = np.where(np.repeat(twice, np.diff(self.chain.offsets)), states % len(self.tags.tags), tags)
+        return self._sequences(tags)
+
+    def _has_twice(self, tags: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(sentences,) whether sequences laid end to end (tokens,) break AtMostOnce."""
+        out = np.zeros(len(self.words), dtype=bool)
+        for begins in self.system.once:
+            out |= np.diff(np.concatenate([[0], np.cumsum(begins[tags])])[self.chain.offsets]) > 1
+        return out
 
     def samples(self, n: int, seed: int, known: Known | None) -> list[TagSequences]:
         joint, allowed = self._asked(known)
@@ -86,28 +115,29 @@ class TagJoint:
 
     def log_probability(self, y: Known, known: Known | None) -> NDArray[np.float64]:
         """(sentences,) log p of what y tells, None being open, given what is known: -inf of y against it."""
-        joint, given = self._asked(known)
+        whole = self.remembering()
+        joint, given = whole._asked(known)
         y = self._rows(y, "y")
-        told = self._allowed(y, "y")
+        told = whole._allowed(y, "y")
         with np.errstate(invalid="ignore"):
-            both = self._with_places(y).log_partition(told & given)
+            both = whole._with_places(y).log_partition(told & given)
         return both - joint.log_partition(given)
 
     def quality(self, y: Known) -> list[NDArray[np.float64]]:
         """For each sentence (tokens,) p(its tag | x, the tags outside of the span or the run of O that it is in), of plain
         tags given all others; NaN where y tells nothing."""
-        y = self._rows(y, "y")
-        told, open_ = self._allowed(y, "y"), self._allowed(None, "y")
+        y, whole = self._rows(y, "y"), self.remembering()
+        told, open_ = whole._allowed(y, "y"), whole._allowed(None, "y")
         out = []
         for i, row in enumerate(y):
-            here = slice(*self.chain.offsets[i : i + 2])
+            here = slice(*whole.chain.offsets[i : i + 2])
             units = self._units(row)
             variants = np.repeat(told[here][None], len(units), axis=0)
             for k, unit in enumerate(units):
                 variants[k, unit] = open_[here][unit]
             quality = np.full(len(row), np.nan)
             if units:
-                for unit, p in zip(units, self.chain.of_one(i).among(variants), strict=True):
+                for unit, p in zip(units, whole.chain.of_one(i).among(variants), strict=True):
                     quality[unit] = (p[unit] * told[here][unit]).sum(1)
             out.append(quality)
         return out
@@ -123,14 +153,17 @@ class TagJoint:
     # -- what is told ---------------------------------------------------------------------------------------
 
     def _asked(self, known: Known | None) -> tuple[ChainJoint, NDArray[np.bool_]]:
-        """(the chain, which states each token may have). DataError for told tags that cannot stand where they do."""
-        known = None if known is None else self._rows(known, "known")
-        allowed = self._allowed(known, "known")
-        joint = self.chain if known is None else self._with_places(known)
-        impossible = np.flatnonzero(np.isneginf(joint.log_partition(allowed)))
-        if len(impossible):
-            raise DataError(self._explained(known, int(impossible[0])))
+        """(the chain that remembers, which states each token may have). DataError for told tags that cannot stand there."""
+        known, whole = None if known is None else self._rows(known, "known"), self.remembering()
+        allowed = whole._allowed(known, "known")
+        joint = whole.chain if known is None else whole._with_places(known)
+        self._check_possible(known, ~np.isneginf(joint.log_partition(allowed)))
         return joint, allowed
+
+    def _check_possible(self, known: Known | None, possible: NDArray[np.bool_]) -> None:
+        """DataError for the first sentence of which nothing is."""
+        if not possible.all():
+            raise DataError(self._explained(known, int(np.flatnonzero(~possible)[0])))
 
     def _rows(self, known: Any, what: str) -> Known:
         """A list of tags for each sentence, with None for tokens of which nothing is told; of a sentence that is None of none."""
@@ -166,14 +199,14 @@ class TagJoint:
                         )
                     may[i][t] &= table[tag]
         whole = np.concatenate(may) if may else np.zeros((0, len(self.tags.tags)), dtype=bool)
-        return np.tile(whole, (1, self.system.n_memories))
+        return np.tile(whole, (1, self.memories))
 
     def _with_places(self, known: Known) -> ChainJoint:
         """In IOB1 what a tag says depends on the one before it: B-X stands right behind a span of its type, I-X begins none
         there."""
         if self.tags.user_scheme != "IOB1":
             return self.chain
-        tags = [*self.tags.tags] * self.system.n_memories
+        tags = [*self.tags.tags] * self.memories
         ends = {kind: torch.tensor([tag in (f"E-{kind}", f"S-{kind}") for tag in tags]) for kind in self.tags.types}
         begins = {kind: torch.tensor([tag in (f"B-{kind}", f"S-{kind}") for tag in tags]) for kind in self.tags.types}
 
@@ -197,7 +230,7 @@ class TagJoint:
     def _explained(self, known: Known | None, i: int) -> str:
         """The first told tag of sentence i that cannot stand behind what is told before it."""
         told = [None] * len(self.words[i]) if known is None else list(known[i])
-        one = replace(self, chain=self.chain.of_one(i), words=[self.words[i]])
+        one = replace(self, chain=self.chain.of_one(i), words=[self.words[i]]).remembering()
         for last in [t for t, tag in enumerate(told) if tag is not None]:
             few = [[tag if t <= last else None for t, tag in enumerate(told)]]
             if np.isneginf(one._with_places(few).log_partition(one._allowed(few, "known"))[0]):

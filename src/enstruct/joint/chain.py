@@ -157,14 +157,23 @@ class ChainJoint:
 
     def of_one(self, i: int) -> ChainJoint:
         """Sentence i alone, which is sentence 0 there."""
-        for some, chain in self.blocks:
-            if len(at := np.flatnonzero(some == i)):
-                one = chain._replace(unary=chain.unary[at], there=chain.there[at])
-                if chain.transitions.dim() == 4:
-                    one = one._replace(transitions=chain.transitions[at])
+        for some, _ in self.blocks:
+            if i in some:
+                ((_, one),) = self.some(np.arange(len(self.offsets) - 1) == i).blocks
                 length = self.offsets[i + 1] - self.offsets[i]
                 return replace(self, blocks=[(np.zeros(1, dtype=np.intp), one)], offsets=np.array([0, length]))
         return replace(self, blocks=[], offsets=np.zeros(2, dtype=np.int64))
+
+    def some(self, wanted: NDArray[np.bool_]) -> ChainJoint:
+        """The sentences that are ``wanted`` (sentences,): others are answered by zeros."""
+        blocks = []
+        for some, chain in self.blocks:
+            if len(at := np.flatnonzero(wanted[some])):
+                few = chain._replace(unary=chain.unary[at], there=chain.there[at])
+                blocks.append(
+                    (some[at], few._replace(transitions=chain.transitions[at]) if chain.transitions.dim() == 4 else few)
+                )
+        return replace(self, blocks=blocks)
 
     @torch.no_grad()
     def log_partition(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
@@ -185,10 +194,17 @@ class ChainJoint:
     @torch.no_grad()
     def mode(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """(tokens,) the most probable sequences."""
-        out = np.zeros(int(self.offsets[-1]), dtype=np.int64)
+        return self.decoded(allowed)[0]
+
+    @torch.no_grad()
+    def decoded(self, allowed: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """((tokens,) the most probable sequences, (sentences,) whether there is one that is possible)."""
+        out, possible = np.zeros(int(self.offsets[-1]), dtype=np.int64), np.ones(len(self.offsets) - 1, dtype=bool)
         for some, chain in self._clamped(allowed):
-            self._put(out, some, viterbi(chain).argmax(2).numpy())
-        return out
+            tags = viterbi(chain).argmax(2)
+            possible[some] = (energies(chain, tags) < IMPOSSIBLE / 2).numpy()
+            self._put(out, some, tags.numpy())
+        return out, possible
 
     def sample(self, n: int, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """(tokens, n) of independent sequences."""

@@ -13,8 +13,9 @@ one class has no rule, which takes what others give up.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -24,7 +25,9 @@ from scipy import ndimage, sparse
 from scipy.sparse.csgraph import dijkstra
 
 from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.rules.mask_areas import leave_an_image
 from enstruct.rules.often import Count
+from enstruct.rules.smallest import refused, smallest_conflict
 from enstruct.validation import is_whole
 
 EPS = 1e-9
@@ -78,7 +81,7 @@ class MaskRules:
     @classmethod
     def of(cls, rules: Any, classes: Sequence[int]) -> Self | None:
         """None without rules. ConfigError for what is none, classes that are not there, shares that nothing has, and where every
-        class has a rule."""
+        class has a rule (:meth:`check_possible` finds those that contradict one another)."""
         several = () if rules is None else tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
         for rule in several:
             if not isinstance(rule, MASK_RULES):
@@ -98,11 +101,27 @@ class MaskRules:
         out = cls(several, tuple(classes))
         if len(out._values) == len(classes):
             raise ConfigError("Every class has a rule: at least one has none, which takes the pixels that others give up.")
-        for value in out._values:
-            sizes = [rule for rule in several if isinstance(rule, Size) and rule.value == value]
-            if sizes and max(one.least for one in sizes) > min(one.most for one in sizes):
-                raise ConfigError(f"No mask meets these rules together: {'; '.join(map(str, sizes[:4]))}. Drop or mend one.")
         return out
+
+    def check_possible(self, shapes: Iterable[tuple[int, ...]]) -> None:
+        """ConfigError that names the fewest boxes and sizes that no mask of one of these shapes (height, width) meets."""
+        for shape in dict.fromkeys(shapes):
+            if not self._leaves(range(len(self.rules)), shape):
+                named = smallest_conflict(len(self.rules), partial(self._leaves, shape=shape))
+                raise refused(f"mask of {shape[0]} x {shape[1]} pixels", [self.rules[k] for k in named])
+
+    def _leaves(self, some: Sequence[int], shape: tuple[int, ...]) -> bool:
+        few, n = [self.rules[k] for k in some], shape[0] * shape[1]
+        values = list(dict.fromkeys(rule.value for rule in few if isinstance(rule, Size)))
+        grids = {value: np.ones(shape, dtype=bool) for value in values}
+        least, most = dict.fromkeys(values, 0), dict.fromkeys(values, n)
+        for rule in (rule for rule in few if rule.value in grids):
+            match rule:
+                case Within(value):
+                    grids[value] &= _box(rule, shape)
+                case Size(value, low, high):
+                    least[value], most[value] = max(least[value], _low(low, n)), min(most[value], _high(high, n))
+        return not values or leave_an_image([*least.values()], [*most.values()], [*grids.values()])
 
     @property
     def _values(self) -> list[int]:

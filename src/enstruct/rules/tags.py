@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.errors import ConfigError, shown, unknown_name
+from enstruct.rules.smallest import refused, smallest_conflict
 
 MOST_ONCE = 5
 """Rules AtMostOnce at most: each doubles the states of the chain."""
@@ -103,8 +104,22 @@ class TagSystem:
     @classmethod
     def of(cls, rules: Any, tags: Sequence[str], user_tags: Iterable[str], scheme: str | None, legal: Any) -> TagSystem:
         """``tags``: the trained ones, BIOES where they spell out spans (``scheme`` is the user's then); ``legal``: what that
-        scheme allows. ConfigError for what is no rule, and for tags and types that are not there."""
+        scheme allows. ConfigError for what is no rule, for tags and types that are not there, and for rules that leave no
+        sentence of any length, with the smallest set of them."""
         several = () if rules is None else tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
+        out = cls._compiled(several, tags, user_tags, scheme, legal)
+        if out.is_possible:
+            return out
+
+        def possible(some: list[int]) -> bool:
+            return cls._compiled([several[k] for k in some], tags, user_tags, scheme, legal).is_possible
+
+        raise refused("sentence", [several[k] for k in smallest_conflict(len(several), possible)])
+
+    @classmethod
+    def _compiled(
+        cls, several: Sequence[Any], tags: Sequence[str], user_tags: Iterable[str], scheme: str | None, legal: Any
+    ) -> TagSystem:
         follow, start, end = (np.array(part) for part in legal)
         known, types = sorted(user_tags), sorted({tag[2:] for tag in tags if tag != "O"} if scheme else set(tags))
         once, gazetteers = [], []
@@ -145,9 +160,17 @@ class TagSystem:
                     raise ConfigError(f"rules= of a tagger takes rules of enstruct.rules.tags, not {rule!r:.80}.")
         if len(once) > MOST_ONCE:
             raise ConfigError(f"At most {MOST_ONCE} rules AtMostOnce: each doubles the states of the chain.")
-        if not start.any() or not end.any():
-            raise ConfigError("No tag may begin a sentence, or none may end one, under these rules: drop or mend one.")
         return cls(tuple(tags), follow, start, end, tuple(once), tuple(gazetteers))
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a sentence of some length can be tagged."""
+        follow, reached, end, _ = self.expanded()
+        while True:
+            further = reached | follow[reached].any(0)
+            if (further == reached).all():
+                return bool((reached & end).any())
+            reached = further
 
     def phrases_in(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """(tokens, tags) that the gazetteers leave to a sentence's tokens. Of phrases that must be there the first and longest
