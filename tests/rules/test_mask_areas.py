@@ -22,7 +22,7 @@ def test_two_classes_that_share_a_box():
 
 def test_against_all_masks_whatever_is_rounded():
     rng, verdicts = np.random.default_rng(0), []
-    for _ in range(80):
+    for _ in range(40):
         several = [Size(v, *np.sort(rng.random(2)) * 0.8) for v in rng.integers(1, 3, 2)]
         for v in rng.integers(1, 3, 2):
             (top, bottom), (left, right) = np.sort(rng.random((2, 2)) * 1.6, axis=1).clip(0, 1)
@@ -39,7 +39,7 @@ def test_against_all_masks_whatever_is_rounded():
         for rule in named:
             fewer = MaskRules.of([other for other in named if other is not rule], (0, 1, 2))
             assert fewer is None or any(fewer.are_kept(mask) for mask in MASKS)
-    assert 10 < sum(verdicts) < 70
+    assert 4 < sum(verdicts) < 36
 
 
 def test_the_message_names_the_fewest():

@@ -80,7 +80,7 @@ def test_the_piece_worth_most_is_kept_and_told_pieces_are_joined():
     assert ndimage.label(joined)[1] == 1
     assert joined.sum() == 9 + 4 + 2  # by the shortest way
     told[:, 4] = 0
-    with pytest.raises(DataError, match="cannot be joined, as the rules 1 is in 1 piece at most"):
+    with pytest.raises(DataError, match="leaves no mask that keeps the rules 1 is in 1 piece at most"):
         rules.kept(numbers, p, told)
 
 

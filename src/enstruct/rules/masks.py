@@ -5,35 +5,33 @@
     Connected(value, pieces=1)                 they hang together, side by side, in so many pieces at most
 
 They bind at decision time (:meth:`MaskRules.kept`): a pixel costs as many nats as its class is less probable than its best other.
-Sizes and boxes are met at the least cost. Which connected set costs least is NP-hard to say: the pieces that are worth most are
-kept, those that told pixels are in are joined by cheapest paths, and pixels are added or dropped one by one at the edge. At least
-one class has no rule, which takes what others give up.
+Sizes and boxes of one class are met at the least cost; connected pieces, and several classes, by repairs of what was decided
+(:mod:`enstruct.rules.mask_repairs`) and, where those come to nothing, anew from what is told; of small images an integer program
+is the last word. At least one class has no rule, which takes what others give up.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage, sparse
-from scipy.sparse.csgraph import dijkstra
+from scipy import ndimage
 
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.rules.mask_areas import leave_an_image
+from enstruct.rules.mask_program import ClassOf, cheapest
+from enstruct.rules.mask_repairs import Grid, repaired
 from enstruct.rules.often import Count
 from enstruct.rules.smallest import refused, smallest_conflict
 from enstruct.validation import is_whole
 
 EPS = 1e-9
-STEP = 1e-3
-"""What a pixel of a path costs at least, so that paths are short."""
-Grid = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -152,60 +150,77 @@ class MaskRules:
     def kept(self, numbers: NDArray[np.int64], p: NDArray[Any], told: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """``numbers`` (height, width) changed so that they break nothing; p (height, width, classes); ``told``: class numbers of
         pixels that stay, -1 elsewhere. DataError where what is told leaves no such mask."""
-        out = numbers.copy()
-        taken = np.zeros(numbers.shape, dtype=bool)
+        fixed = np.full(numbers.shape, -1) if told is None else told
         free = [k for k, value in enumerate(self.classes) if value not in self._values]
         best_free = np.array(free)[p[..., free].argmax(2)]
-        fixed = np.full(numbers.shape, -1) if told is None else told
-        for value in self._values:
-            k = self.classes.index(value)
-            others = np.delete(p, k, axis=2).max(2)
-            gain = np.log(np.maximum(p[..., k], EPS)) - np.log(np.maximum(others, EPS))
-            mine, allowed = fixed == k, ~taken & ((fixed < 0) | (fixed == k))
-            chosen = self._chosen(value, (out == k) | mine, gain, allowed, mine)
-            out = np.where(chosen, k, np.where(out == k, best_free, out))
-            taken |= chosen
-        return out
+        binding = [self._of_class(value, p, fixed) for value in self._values]
+        order, missed = list(range(len(binding))), None
+        for sparing, some in product((False, True), (order, order[::-1])):
+            missed = self._class_by_class(out := numbers.copy(), best_free, binding, some, sparing)
+            if missed is None:
+                return out
+        return self._by_program(missed, binding, p, np.where(fixed < 0, best_free, fixed))
 
-    def _chosen(self, value: int, there: Grid, gain: NDArray[Any], allowed: Grid, mine: Grid) -> Grid:
-        least, most, pieces = 0, there.size, None
+    def _class_by_class(
+        self,
+        out: NDArray[np.int64],
+        best_free: NDArray[np.int64],
+        binding: Sequence[ClassOf],
+        order: Sequence[int],
+        sparing: bool,
+    ) -> int | None:
+        """Repairs ``out`` in place, in this order; the value of a class for which that came to nothing, None where all keep what
+        binds them. ``sparing``: from what is told alone and by the shortest paths, with as few pixels as will do."""
+        taken = np.zeros(out.shape, dtype=bool)
+        for i in order:
+            value, one = self._values[i], binding[i]
+            k = self.classes.index(value)
+            there = one.told if sparing else (out == k) | one.told
+            chosen = repaired(there, replace(one, may=one.may & ~taken), sparing)
+            if chosen is None:
+                return value
+            out[:] = np.where(chosen, k, np.where(out == k, best_free, out))
+            taken |= chosen
+        return None
+
+    def _of_class(self, value: int, p: NDArray[Any], fixed: NDArray[np.int64]) -> ClassOf:
+        """DataError for told pixels outside of its boxes."""
+        k, shape = self.classes.index(value), fixed.shape
+        others = np.delete(p, k, axis=2).max(2)
+        gain = np.log(np.maximum(p[..., k], EPS)) - np.log(np.maximum(others, EPS))
+        mine, may, least, most, pieces = fixed == k, (fixed < 0) | (fixed == k), 0, fixed.size, None
         for rule in (rule for rule in self.rules if rule.value == value):
             match rule:
                 case Within():
-                    allowed = allowed & _box(rule, there.shape)
+                    may = may & _box(rule, shape)
                 case Size(_, low, high):
-                    least, most = max(least, _low(low, there.size)), min(most, _high(high, there.size))
+                    least, most = max(least, _low(low, fixed.size)), min(most, _high(high, fixed.size))
                 case Connected():
                     pieces = rule.pieces if pieces is None else min(pieces, rule.pieces)
-        if (mine & ~allowed).any():
-            row, column = np.argwhere(mine & ~allowed)[0]
+        if (mine & ~may).any():
+            row, column = np.argwhere(mine & ~may)[0]
             raise DataError(
                 f"known tells {value} at row {row}, column {column}, which breaks {self._words(value)}: mend one of them."
             )
-        chosen = there & allowed
-        if pieces is not None:
-            chosen = self._joined(value, chosen, gain, allowed, mine, pieces)
-        chosen = _shrunk(chosen, gain, mine, most, pieces is not None)
-        chosen = _grown(chosen, gain, allowed, least, pieces)
-        if not least <= chosen.sum() <= most:
-            raise DataError(f"What is told leaves no mask that keeps {self._words(value)}: tell less, or mend a rule.")
-        return chosen
+        return ClassOf(gain, may, mine, least, most, pieces)
 
-    def _words(self, value: int) -> str:
+    def _by_program(
+        self, missed: int | None, binding: Sequence[ClassOf], p: NDArray[Any], rest: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Where repairs class by class found nothing for one; ``rest`` (height, width): what pixels are that no class takes."""
+        given_up = np.take_along_axis(p, rest[..., None], 2)[..., 0]
+        gains = [np.log(np.maximum(p[..., self.classes.index(v)], EPS) / np.maximum(given_up, EPS)) for v in self._values]
+        found, certain = cheapest([replace(one, gain=gain) for one, gain in zip(binding, gains, strict=True)])
+        if found is None:
+            what = "What is told leaves no mask that keeps" if certain else "No mask was found that keeps what is told and"
+            raise DataError(f"{what} {self._words(missed)}: tell less, or mend a rule.")
+        out = rest.copy()
+        for value, chosen in zip(self._values, found, strict=True):
+            out[chosen] = self.classes.index(value)
+        return out
+
+    def _words(self, value: int | None) -> str:
         return "the rules " + "; ".join(str(rule) for rule in self.rules if rule.value == value)[:140]
-
-    def _joined(self, value: int, chosen: Grid, gain: NDArray[Any], allowed: Grid, mine: Grid, pieces: int) -> Grid:
-        """The pieces worth most, those of told pixels among them, these joined where they are too many."""
-        parts, n = ndimage.label(chosen)
-        while len(told := np.setdiff1d(np.unique(parts[mine]), [0])) > pieces:
-            path = _path(parts == told[0], mine & (parts != told[0]), gain, allowed)
-            if path is None:
-                raise DataError(f"What is told of {value} cannot be joined, as {self._words(value)} have it: mend one of them.")
-            chosen = chosen | path
-            parts, n = ndimage.label(chosen)
-        worth = ndimage.sum_labels(gain, parts, np.arange(1, n + 1))
-        worth[told - 1] = np.inf
-        return np.isin(parts, 1 + np.argsort(-worth, kind="stable")[:pieces])
 
 
 def _low(share: float, size: int) -> int:
@@ -220,96 +235,3 @@ def _box(rule: Within, shape: tuple[int, ...]) -> Grid:
     """Pixels whose middle lies in it."""
     rows, columns = ((np.arange(n) + 0.5) / n for n in shape)
     return np.outer((rows >= rule.top) & (rows <= rule.bottom), (columns >= rule.left) & (columns <= rule.right))
-
-
-def _beside(row: int, column: int, shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    for a, b in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
-        if 0 <= a < shape[0] and 0 <= b < shape[1]:
-            yield a, b
-
-
-def _path(start: Grid, ends: Grid, gain: NDArray[Any], allowed: Grid) -> Grid | None:
-    """Pixels of the cheapest way through what is allowed; None where there is none."""
-    number = np.arange(start.size).reshape(start.shape)
-    cost = np.maximum(-gain, 0) + STEP
-    rows, columns, values = [], [], []
-    for a, b in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
-        open_ = allowed[a] & allowed[b]
-        for one, other in ((a, b), (b, a)):
-            rows.append(number[one][open_])
-            columns.append(number[other][open_])
-            values.append(cost[other][open_])
-    graph = sparse.csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(start.size,) * 2)
-    far, before, _ = dijkstra(graph, indices=number[start], min_only=True, return_predecessors=True)
-    at = int(number[ends][far[number[ends]].argmin()])
-    if np.isinf(far[at]):
-        return None
-    path = np.zeros(start.size, dtype=bool)
-    while at >= 0:
-        path[at] = True
-        at = int(before[at])
-    return path.reshape(start.shape)
-
-
-def _shrunk(chosen: Grid, gain: NDArray[Any], mine: Grid, most: int, whole: bool) -> Grid:
-    """Without the pixels of least gain, told ones aside; ``whole``: pieces stay in one."""
-    out = chosen.copy()
-    if not whole:
-        spare = np.flatnonzero(out & ~mine)
-        out.ravel()[spare[np.argsort(gain.ravel()[spare], kind="stable")[: max(0, int(out.sum()) - most)]]] = False
-        return out
-    while out.sum() > most:
-        dropped = 0
-        for row, column in np.argwhere(out & ~mine)[np.argsort(gain[out & ~mine], kind="stable")].tolist():
-            if out.sum() <= most:
-                break
-            if _is_spare(out, row, column):
-                out[row, column] = False
-                dropped += 1
-        if not dropped:
-            break
-    return out
-
-
-def _is_spare(there: Grid, row: int, column: int) -> bool:
-    """Whether what is beside the pixel hangs together without it: around it, or elsewhere."""
-    around = np.pad(there, 1)[row : row + 3, column : column + 3].copy()
-    around[1, 1] = False
-    parts, _ = ndimage.label(around)
-    if len({int(parts[at]) for at in ((0, 1), (2, 1), (1, 0), (1, 2)) if parts[at]}) <= 1:
-        return True
-    without = there.copy()
-    without[row, column] = False
-    return int(ndimage.label(without)[1]) <= int(ndimage.label(there)[1])
-
-
-def _grown(chosen: Grid, gain: NDArray[Any], allowed: Grid, least: int, pieces: int | None) -> Grid:
-    """With the pixels of most gain, with ``pieces`` beside what is there."""
-    out, missing = chosen.copy(), least - int(chosen.sum())
-    if missing <= 0:
-        return out
-    if pieces is None:
-        spare = np.flatnonzero(allowed & ~out)
-        out.ravel()[spare[np.argsort(-gain.ravel()[spare], kind="stable")[:missing]]] = True
-        return out
-    edge: list[tuple[float, int, int]] = []
-
-    def put(row: int, column: int) -> None:
-        out[row, column] = True
-        for a, b in _beside(row, column, out.shape):
-            if allowed[a, b] and not out[a, b]:
-                heapq.heappush(edge, (-float(gain[a, b]), a, b))
-
-    for row, column in np.argwhere(chosen):
-        put(int(row), int(column))
-    while out.sum() < least:
-        if edge:
-            _, row, column = heapq.heappop(edge)
-            if not out[row, column]:
-                put(row, column)
-            continue
-        open_ = allowed & ~out
-        if not open_.any() or int(ndimage.label(out)[1]) >= pieces:
-            break
-        put(*divmod(int(np.where(open_, gain, -np.inf).argmax()), out.shape[1]))
-    return out
