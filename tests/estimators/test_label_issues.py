@@ -25,7 +25,7 @@ def test_flipped_cells_are_what_the_other_labels_say_against():
 
 def test_forgotten_labels_are_found_where_none_is_made_up():
     """A label of five forgotten: those likely by the others come before unlikely ones that are there."""
-    X, Y = exclusive(600, 3)
+    X, Y = exclusive(400, 3)
     wrong = (Y == 1) & (np.random.default_rng(0).random(Y.shape) < 0.2)
     issues = find_label_issues(X, np.where(wrong, 0, Y), base="binary-relevance", folds=3, random_state=0)
     assert issues.noise.lost > 10 * issues.noise.added

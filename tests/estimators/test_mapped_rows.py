@@ -164,7 +164,7 @@ print(fit(many) - before)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak of memory as Linux gives it")
 def test_a_fit_takes_a_fraction_of_the_file(tmp_path):
     """Pages of the file that the system keeps count as memory of both: what is beyond them is the fit's own."""
-    n, width, entries = 12_000, 2_000, 300
+    n, width, entries = 8_000, 2_000, 300
     for name, rows in (("few", 500), ("many", n)):
         columns = np.sort(rng.integers(0, width, (rows, entries)), axis=1)
         X = sparse.csr_matrix(

@@ -35,8 +35,6 @@ QUICK = {"hidden": 16, "layers": 1, "learning_rate": 0.03, "max_epochs": 6, "tol
 FEW_STEPS = Inference(steps=3, starts=("predictor",))
 ESTIMATORS = [
     configured(EnergyMultiLabelClassifier, "seal-nce", n_samples=4, **QUICK),
-    EnergyMultiLabelClassifier("cross-entropy", **QUICK),
-    configured(EnergyMultiLabelClassifier, "implicit-cd", n_samples=2, **QUICK | {"max_epochs": 3, "n_iter_no_change": 50}),
     configured(
         EnergyMultiLabelClassifier,
         "spen",
@@ -50,8 +48,8 @@ ESTIMATORS = [
     AutoMultiLabelClassifier(("binary-relevance", "seal-nce"), members=1, folds=3, settings=QUICK),
     JointMultiLabelClassifier("binary-relevance", folds=2),
     EnergyMultiLabelClassifier(base="extra-trees"),
-    AutoMultiLabelClassifier(("binary-relevance-tfidf", "binary-relevance"), members=1, folds=3),
 ]
+"""One of each kind of answer: methods that train and answer alike would be checked again and again."""
 WHATEVER_THE_TAG_SAYS = dict.fromkeys(
     ("check_class_weight_classifiers", "check_decision_proba_consistency"),
     "scikit-learn gives negative numbers, whatever the tag positive_only says",
@@ -121,11 +119,11 @@ def test_nothing_is_skipped_that_mlpclassifier_does_not_skip():
 
 
 @pytest.mark.filterwarnings("ignore", category=ConvergenceWarning)
-def test_pipeline_grid_search_with_processes_clone_and_pickle(blocks):
+def test_pipeline_grid_search_clone_and_pickle(blocks):
     model = EnergyMultiLabelClassifier("seal-nce", max_epochs=3, hidden=8, layers=1, decision="threshold", random_state=0)
     pipeline = make_pipeline(StandardScaler(), model)
     grid = {"energymultilabelclassifier__method__energy_weight": [0.5, 2.0]}
-    search = GridSearchCV(pipeline, grid, scoring=example_f1_scorer, cv=2, n_jobs=2)
+    search = GridSearchCV(pipeline, grid, scoring=example_f1_scorer, cv=2)
     Y = blocks.Y.toarray().astype(int)
     search.fit(blocks.X, Y)
     predicted = search.predict(blocks.X)

@@ -8,11 +8,11 @@ import pytest
 
 SLICES = {
     "fuzz readers --count 200 --seed 7": 200,
-    "fuzz models --count 20 --seed 7": 20,
-    "fuzz parameters --count 20 --seed 7": 20,
-    "fuzz results --count 20 --seed 7": 20,
-    "kill --count 2 --seed 7": 2,
-    "race --count 56 --seed 7": 56,
+    "fuzz models --count 10 --seed 7": 10,
+    "fuzz parameters --count 10 --seed 7": 10,
+    "fuzz results --count 10 --seed 7": 10,
+    "kill --count 3 --seed 7": 3,
+    "race --count 28 --seed 7": 28,
     "soak --predictions 84 --fits 1": 0,
 }
 

@@ -65,8 +65,9 @@ def fit_observed_network(
     mean, deviation = torch.zeros(n_features), torch.ones(n_features)
     if not sparse.issparse(X):
         mean, deviation = torch.as_tensor(X.mean(0)).float(), torch.as_tensor(np.maximum(X.std(0), 1e-6)).float()
-    with seeded(seed), redirected():
-        network = ObservedNetwork(n_features, Y.shape[1])
+    with seeded(seed):
+        with redirected():  # a little an operation, which training would pay for nothing
+            network = ObservedNetwork(n_features, Y.shape[1])
         optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
         rng = np.random.default_rng(seed)
         weights = torch.as_tensor(weight, dtype=torch.float32)[:, None]

@@ -43,7 +43,9 @@ class Rows:
 
 
 def as_indicator(Y: Any) -> sparse.csr_matrix:
-    """Any 0/1 matrix as a CSR matrix of uint8."""
+    """Any 0/1 matrix as a CSR matrix of uint8; one that is that already is given back."""
+    if isinstance(Y, sparse.csr_matrix) and Y.dtype == np.uint8 and Y.data.all():
+        return Y
     matrix = sparse.csr_matrix(Y, dtype=np.uint8)
     matrix.eliminate_zeros()
     return matrix

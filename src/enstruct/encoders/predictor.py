@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from enstruct.encoders.sparse_mlp import SparseLinear
+from enstruct.randomness import redirected, seeded
 
 
 class Predictor(nn.Module):
@@ -33,7 +34,8 @@ class LinearPredictor(nn.Module):
 
     def __init__(self, weights: Tensor, biases: Tensor) -> None:
         super().__init__()
-        self.linear = SparseLinear(weights.shape[1], weights.shape[0])
+        with seeded(0), redirected():  # what is drawn is overwritten
+            self.linear = SparseLinear(weights.shape[1], weights.shape[0])
         with torch.no_grad():
             self.linear.weight.copy_(weights.T)
             self.linear.bias.copy_(biases)

@@ -32,7 +32,7 @@ from enstruct.methods import Method, Stage
 from enstruct.methods.columns import is_solver
 from enstruct.negatives import ValueMixtures
 from enstruct.objectives import Density
-from enstruct.randomness import States, redirected, seeded, set_states, states
+from enstruct.randomness import States, seeded, set_states, states
 from enstruct.tasks import Batches, Task
 from enstruct.training.batches import rows_an_epoch
 from enstruct.training.callbacks import Callback, PrintEpochs
@@ -205,7 +205,7 @@ class EnergyEstimator(SavedEstimator):
                 "batch, as cross-entropy, or give it X.read() if that fits into memory."
             )
         if method.solver is not None:
-            with seeded(training.seed), redirected():
+            with seeded(training.seed):
                 predictor = method.solver(
                     rows,
                     training.validation,

@@ -55,6 +55,8 @@ def campaign(kills: int, seed: int, kinds: Sequence[str] = ()) -> Iterator[Found
     asked = [*(kinds or KINDS)]
     for k, kind in enumerate(asked):
         share = kills // len(asked) + (k < kills % len(asked))
+        if not share:
+            continue
         with tempfile.TemporaryDirectory() as place:
             for number, found in enumerate(KINDS[kind](Path(place), share, random.Random(f"kill {kind} {seed}"))):
                 yield {"number": number, "group": kind, "change": "", "seconds": 0.0, "peak": 0, "size": 0, **found}
