@@ -107,6 +107,6 @@ def _tables(system: RuleSystem, group: Group) -> Iterator[Group]:
         labels = np.unique([i for k in rows for i in system.inequalities[k].labels]).astype(np.intp)
         if not isinstance(system.rules[owner], Forbids) or len(labels) < 3:
             continue
-        states = legal_states(system.matrix[rows][:, labels].toarray(), system.least[rows])
+        states = legal_states(system.matrix[rows][:, labels], system.least[rows])
         if states is not None:
             yield Group(labels, rows, True, states, np.zeros(len(states)), False)

@@ -125,7 +125,7 @@ class RuleSystem:
         return [self._group(labels, np.array(by_part[int(part[labels[0]])], dtype=np.intp)) for labels in of_labels]
 
     def _group(self, labels: NDArray[np.intp], rows: NDArray[np.intp]) -> Group:
-        A, least, binds = self.matrix[rows][:, labels].toarray(), self.least[rows], self.binds[rows]
+        A, least, binds = self.matrix[rows][:, labels], self.least[rows], self.binds[rows]
         found = legal_states(A[binds], least[binds])
         states = np.zeros((0, len(labels)), dtype=np.uint8) if found is None else found
         penalty = ((states @ A[~binds].T < least[~binds]) * self.weight[rows][~binds]).sum(1)
