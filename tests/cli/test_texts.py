@@ -6,6 +6,7 @@ import json
 import pytest
 from tests.generated_texts import documents, tiny_encoder
 
+from enstruct import EnergyMultiLabelClassifier
 from enstruct.cli.main import main
 
 NAMES = ("grain", "wheat", "both")
@@ -108,7 +109,13 @@ def test_with_an_encoder(here, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ENSTRUCT_CACHE", str(tmp_path / "cache"))
     encoder, model = str(tiny_encoder(tmp_path / "tiny")), str(tmp_path / "model")
     train = ["train", "train.jsonl", "--model.method", "cross-entropy", "--model.max_epochs", "2", "--encoder", encoder]
-    assert main([*train, "--tuning", "lora", "--out", model]) == 0
+    read = ["--pooling", "cls", "--max_tokens", "12", "--label_texts", "names"]
+    assert main([*train, "--tuning", "lora", *read, "--out", model]) == 0
+    kept = EnergyMultiLabelClassifier.load(model).encoder
+    assert (kept.pooling, kept.max_tokens, len(kept.label_texts)) == ("cls", 12, 3)
+    (here / "some.json").write_text('{"grain": "wheat and corn"}')
+    assert main([*train, "--label_texts", "some.json", "--out", str(tmp_path / "other")]) == 2
+    assert "has no text of" in " ".join(capsys.readouterr().err.split())
     capsys.readouterr()
     assert main(["predict", model, "test.jsonl"]) == 0
     before = capsys.readouterr().out
@@ -133,6 +140,9 @@ def test_with_an_encoder(here, tmp_path, capsys, monkeypatch):
         (["train", "train.jsonl", "--labels", "tags", "--out", "x"], "no row has a label"),
         (["train", "train.jsonl", "--encoder", "nowhere", "--out", "x"], "There is no encoder 'nowhere'"),
         (["train", "train.jsonl", "--tuning", "lora", "--out", "x"], "give that too"),
+        (["train", "train.jsonl", "--max_tokens", "9", "--out", "x"], "--max_tokens is about --encoder"),
+        (["train", "train.jsonl", "--encoder", "x", "--pooling", "max", "--out", "x"], "pooling= is"),
+        (["train", "train.jsonl", "--encoder", "x", "--label_texts", "train.csv", "--out", "x"], "a JSON file of label"),
         (["train", "train.jsonl", "--encoder", "x", "--tuning", "all", "--out", "x"], "tuning= is"),
         (["train", "train.jsonl", "--auto", "0.1", "--encoder", "x", "--out", "x"], "leave --auto out"),
         (["train", "yeast", "--text", "x", "--out", "x"], "has no texts"),

@@ -1,4 +1,4 @@
-"""``enstruct``: demo, train, predict, evaluate, report, label, answers, review, export, data.
+"""``enstruct``: demo, train, predict, evaluate, report, label, answers, review, export, data, encoder.
 
 ``enstruct COMMAND --help`` describes each.
 
@@ -18,7 +18,7 @@ from enstruct.cli.tables import refused
 from enstruct.cli.which_task import PLACES, task_of
 from enstruct.errors import EnstructError
 
-NAMES = ("demo", "train", "predict", "evaluate", "report", "label", "answers", "review", "export", "data")
+NAMES = ("demo", "train", "predict", "evaluate", "report", "label", "answers", "review", "export", "data", "encoder")
 COMMANDS = {name: f"enstruct.cli.{name}" for name in NAMES}
 """Name -> the module whose ``run(options)`` does the work; see :func:`parser_of` for its options."""
 LABORATORY = {"analyse": "figure", "reproduce": "run"} | {

@@ -31,6 +31,7 @@ from enstruct.errors import ConfigError, DataError
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.label_format import LabelFormat
+from enstruct.estimators.label_texts import texts_of
 from enstruct.estimators.members import changed
 from enstruct.metrics import METRICS, Counts, Metric, average_precision, calibration_error, log_loss
 from enstruct.metrics.labels import mean_counts, rowwise_hamming
@@ -90,6 +91,9 @@ class LabelFiles(TaskFiles):
             raise ConfigError(
                 f"--encoder reads texts, and {options.data} holds numbers: name its column with --text, or leave it out."
             )
+        if encoder and encoder["encoder"].label_texts is not None:
+            names = np.array(data.label_names, dtype=object)  # estimators know labels by number here
+            encoder["encoder"].label_texts = texts_of(encoder["encoder"].label_texts, names)
         counts = {"texts" if data.holds_texts else "rows": len(data)}
         if not data.holds_texts:
             counts["features"] = data.X.shape[1]

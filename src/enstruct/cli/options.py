@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -85,17 +86,47 @@ def add_encoder(parser: Parser) -> None:
     parser.add_argument(
         "--tuning", type=str | None, default=None, help="of --encoder: frozen (the default), adapter, lora or full"
     )
+    parser.add_argument("--pooling", type=str | None, default=None, help="of --encoder: mean (the default) or cls")
+    parser.add_argument("--max_tokens", type=int | None, default=None, help="of --encoder: what of a text is read (256)")
+
+
+def add_label_texts(parser: Parser) -> None:
+    parser.add_argument(
+        "--label_texts",
+        type=str | None,
+        default=None,
+        help="of --encoder, for a --model.method: what networks score labels by beside weights of their own, names (their own "
+        "names) or a JSON file of label -> description",
+    )
+
+
+OF_ENCODERS = ("tuning", "pooling", "max_tokens", "label_texts")
+"""Options about --encoder."""
 
 
 def encoder_of(options: Namespace) -> dict[str, Any]:
-    """What --encoder and --tuning say of an estimator's parameters. ConfigError."""
+    """What --encoder and the options about it say of an estimator's parameters. ConfigError, DataError."""
     from enstruct.encoders.text import TextEncoder  # only here: options are read before torch is there
 
+    told = {name: value for name in OF_ENCODERS if (value := options.get(name)) is not None}
     if options.encoder is None:
-        if options.tuning is not None:
-            raise ConfigError("--tuning says what of --encoder learns: give that too, or leave it out.")
+        if told:
+            raise ConfigError(f"--{next(iter(told))} is about --encoder: give that too, or leave it out.")
         return {}
-    return {"encoder": TextEncoder(options.encoder, tuning=options.tuning or "frozen").check()}
+    if told.get("label_texts", "names") != "names":
+        told["label_texts"] = _label_texts(Path(told["label_texts"]))
+    return {"encoder": TextEncoder(options.encoder, **told).check()}
+
+
+def _label_texts(path: Path) -> Any:
+    """ConfigError for a file that is no JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f'--label_texts is names, or a JSON file of label -> description, as {{"rock": "loud guitars"}}, and {path} is '
+            f"not: {error!s:.80}."
+        ) from error
 
 
 def add_told(parser: Parser, text: str) -> None:

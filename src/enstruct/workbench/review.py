@@ -77,7 +77,7 @@ class Review:
         record = read_record(path, SUSPECTS, "no list of suspects")
         if record["content"] != content:
             raise DataError(f"{path} lists suspects of other data: move it away, or name another --log.")
-        if odd := next((name for name, value in settings.items() if record["settings"].get(name) != value), None):
+        if odd := next((name for name, value in settings.items() if record["settings"].get(name, "None") != value), None):
             was, now = record["settings"].get(odd), settings[odd]
             raise DataError(f"{path} lists suspects found with --{odd} {was}, not {now}: move it away, or name another --log.")
         suspects = [Suspect(**{name: one[name] for name in Suspect._fields}) for one in record["suspects"]]

@@ -27,6 +27,7 @@ def add_train(p: Parser) -> None:
     shared.add_data(p)
     shared.add_text(p)
     shared.add_encoder(p)
+    shared.add_label_texts(p)
     p.add_argument(
         "--auto",
         type=float,

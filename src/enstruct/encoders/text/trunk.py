@@ -42,7 +42,7 @@ def folder_of(name: str | Path) -> Path:
         if found is None:
             raise MissingEncoderError(
                 f"There is no encoder {shown(str(name))}: give the folder that it lies in, or fetch it from the hub once, "
-                "with enstruct.encoders.text.download."
+                "with `enstruct encoder fetch NAME`."
             )
         folder = found
     if not (folder / "config.json").is_file():
@@ -53,7 +53,7 @@ def folder_of(name: str | Path) -> Path:
             raise ConfigError(f"{folder} has no weights: an encoder's are in {WEIGHTS}.")
         raise ConfigError(
             f"{folder} has its weights pickled alone ({pickled}), which may run code when they are read: convert them once, with "
-            "enstruct.encoders.text.convert."
+            "`enstruct encoder convert FOLDER`."
         )
     return folder
 
