@@ -33,3 +33,18 @@ def test_other_lines_are_refused_with_their_number(line, tmp_path):
         read_mask_rules(tmp_path / "rules.txt")
     (tmp_path / "rules.txt").write_text("# of horses\nconnected 1\n")
     assert read_mask_rules(tmp_path / "rules.txt") == [Connected(1)]
+
+
+def test_yaml(tmp_path):
+    (tmp_path / "rules.yaml").write_text(
+        '- connected 1\n- size 1: 5% to 40%\n- "within 1: rows 0% to 0%"\n- connected 255: 3 pieces\n'
+    )
+    assert read_mask_rules(tmp_path / "rules.yaml") == [
+        Connected(1),
+        Size(1, 0.05, 0.4),
+        Within(1, 0.0, 0.0, 0.0, 1.0),
+        Connected(255, 3),
+    ]
+    (tmp_path / "rules.yaml").write_text("- {connected: 1, size: 2}\n")
+    with pytest.raises(ParseError, match="write it as a line"):
+        read_mask_rules(tmp_path / "rules.yaml")

@@ -49,3 +49,23 @@ def test_missing_files_are_named(tmp_path):
     (tmp_path / "rules.txt").write_text("always PER in names.txt\n")
     with pytest.raises(DataError, match=r"names\.txt"):
         read_tag_rules(tmp_path / "rules.txt")
+
+
+def test_yaml(tmp_path):
+    (tmp_path / "names.txt").write_text("Ada\nAda Lovelace\n")
+    (tmp_path / "rules.yml").write_text(
+        "- B-LOC never follows B-PER\n- starts: [O, B-PER]\n- ends: O, B-LOC\n- at most one: PER\n"
+        "- always PER: [Ada Lovelace, Ada]\n- never LOC in names.txt\n- I-PER only follows: [B-PER]\n"
+    )
+    assert read_tag_rules(tmp_path / "rules.yml") == [
+        NeverFollows("B-PER", "B-LOC"),
+        Starts(["O", "B-PER"]),
+        Ends(["O", "B-LOC"]),
+        AtMostOnce("PER"),
+        Gazetteer("PER", ["Ada Lovelace", "Ada"]),
+        Gazetteer("LOC", ["Ada", "Ada Lovelace"], must=False),
+        OnlyFollows("I-PER", ["B-PER"]),
+    ]
+    (tmp_path / "rules.yml").write_text("- [O, B-PER]\n")
+    with pytest.raises(ParseError, match="write it as a line"):
+        read_tag_rules(tmp_path / "rules.yml")

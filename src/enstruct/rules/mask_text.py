@@ -1,4 +1,6 @@
-"""Rules over masks as people write them: a text file with a rule a line. A class is a value of the training masks.
+"""Rules over masks as people write them: a text file with a rule a line, or a YAML list of such lines.
+
+A class is a value of the training masks.
 
 # lines that begin with # say nothing
 connected 1                               in one piece; "connected 1: 3 pieces" in three at most
@@ -14,15 +16,15 @@ from typing import Any
 
 from enstruct.errors import ConfigError, shown
 from enstruct.rules.masks import Connected, Size, Within
-from enstruct.rules.text import read_lines_of_rules
+from enstruct.rules.text import line_of, read_rule_file
 
 FORMS = "connected 1; connected 1: 3 pieces; size 1: 5% to 40%; within 1: rows 10% to 90%, columns 0% to 50%"
 SHARES = r"([0-9.]+)\s*%\s*to\s*([0-9.]+)\s*%"
 
 
 def read_mask_rules(path: Path | str) -> list[Any]:
-    """The rules of a text file. ParseError, with the line, for what is none; DataError for no file."""
-    return read_lines_of_rules(Path(path), parse_mask_rule)
+    """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none; DataError for no file."""
+    return read_rule_file(Path(path), lambda item: parse_mask_rule(line_of(item)))
 
 
 def parse_mask_rule(line: str) -> Any:

@@ -1,4 +1,4 @@
-"""Rules over tags as people write them: a text file with a rule a line.
+"""Rules over tags as people write them: a text file with a rule a line, or a YAML list of such lines.
 
     # lines that begin with # say nothing
     B-LOC never follows B-PER             tags as in training
@@ -9,7 +9,8 @@
     never PER: Lovelace Street            no token of it is part of one
     always LOC in places.txt              the phrases of a file, a line each, found beside the rules; "never ... in" likewise
 
-Names with blanks, a comma, a colon or a semicolon in them are put in double quotes.
+Names with blanks, a comma, a colon or a semicolon in them are put in double quotes. In YAML several tags or phrases may be a
+list, ``- starts: [O, B-PER]``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 from enstruct.errors import ConfigError, ParseError, shown
 from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
-from enstruct.rules.text import read_lines_of_rules, read_text
+from enstruct.rules.text import line_of, read_rule_file, read_text
 
 FORMS = (
     "a never follows b; a only follows: b, c; starts: a, b; ends: a, b; at most one: T; always T: phrase; phrase; never T in FILE"
@@ -29,9 +30,9 @@ NAME = r'("[^"]+"|[^\s",:;]+)'
 
 
 def read_tag_rules(path: Path | str) -> list[Any]:
-    """The rules of a text file. ParseError, with the line, for what is none; DataError for no file."""
+    """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none; DataError for no file."""
     path = Path(path)
-    return read_lines_of_rules(path, lambda line: parse_tag_rule(line, path.parent))
+    return read_rule_file(path, lambda item: parse_tag_rule(line_of(item), path.parent))
 
 
 def parse_tag_rule(line: str, folder: Path | str = ".") -> Any:

@@ -30,12 +30,14 @@ FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a,
 
 def read_rules(path: Path | str) -> list[Any]:
     """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none; DataError for no file."""
-    path = Path(path)
-    return _of_yaml(read_text(path), path) if path.suffix.lower() in (".yaml", ".yml") else read_lines_of_rules(path, _sound_rule)
+    return read_rule_file(Path(path), _sound_rule)
 
 
-def read_lines_of_rules(path: Path, parse: Callable[[str], Any]) -> list[Any]:
-    """A rule a line, empty ones and those that begin with # aside. ParseError, with the line; DataError for no file."""
+def read_rule_file(path: Path, parse: Callable[[Any], Any]) -> list[Any]:
+    """A rule a line, empty ones and those that begin with # aside, or an item of a YAML list. ParseError, with the line;
+    DataError for no file."""
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return _of_yaml(read_text(path), path, parse)
     lines = enumerate(read_text(path).splitlines(), 1)
     return [_at(path, number, parse, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
@@ -50,7 +52,19 @@ def read_text(path: Path) -> str:
         raise DataError(f"The rules {shown(str(path), 100)} cannot be read ({getattr(error, 'strerror', error)}).") from None
 
 
-def _of_yaml(text: str, path: Path) -> list[Any]:
+def line_of(item: Any) -> str:
+    """The line that an item of a YAML list says: a string, or what YAML makes of one with a colon, {starts: "O, B-PER"}, of which
+    several values may be a list. ConfigError."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, dict) and len(item) == 1:
+        ((key, value),) = item.items()
+        by = "; " if str(key).split()[:1] in (["always"], ["never"]) else ", "
+        return f"{key}: {by.join(map(str, value)) if isinstance(value, list) else value}"
+    raise ConfigError(f"{shown(item)} is no rule: write it as a line, in quotes where it has a colon.")
+
+
+def _of_yaml(text: str, path: Path, parse: Callable[[Any], Any]) -> list[Any]:
     import yaml  # only here: most programs read none
 
     try:
@@ -71,7 +85,7 @@ def _of_yaml(text: str, path: Path) -> list[Any]:
         return []
     if not isinstance(content, list):
         raise ParseError("rules are a YAML list, one item a rule.", path)
-    return [_at(path, None, _sound_rule, one) for one in content]
+    return [_at(path, None, parse, one) for one in content]
 
 
 def _at(path: Path, line: int | None, parse: Callable[[Any], Any], what: Any) -> Any:
