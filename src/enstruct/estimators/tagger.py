@@ -21,7 +21,7 @@ from enstruct.data.splits import holdout_places
 from enstruct.data.tag_schemes import SCHEMES, Span, find_spans
 from enstruct.decisions.monitors import tag_monitor
 from enstruct.encoders import BiLSTM, TokenEmbedding
-from enstruct.encoders.text import Beside, EncodedWords, TextEncoder
+from enstruct.encoders.text import Beside, EncodedWords, TextEncoder, keeping_features
 from enstruct.energies.tag_lm import pretrain_on
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.base import EnergyEstimator, Training, has_passes, seed_of
@@ -257,7 +257,8 @@ class EnergySequenceTagger(EnergyEstimator):
         first = len(method.stages) - 1 if goes_on else self._first_stage(method)
         self._forget_passes()
         build = partial(self._build_for, method, rows)
-        self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
+        with keeping_features():
+            self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
         self.links_ = None if validation is None else learnt_links(self._answers(), validation.X, validation.Y, self.system_)
         self._choose_decision(validation, held_out)
         return self

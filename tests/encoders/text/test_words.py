@@ -6,7 +6,8 @@ import torch
 from tests.generated_texts import tiny_encoder
 
 from enstruct import EnergySequenceTagger, TextEncoder
-from enstruct.encoders.text import EncodedWords
+from enstruct.encoders.text import EncodedWords, keeping_features
+from enstruct.encoders.text import words as words_module
 from enstruct.errors import ModelFileError
 from enstruct.estimators.token_format import TokenFormat
 from enstruct.training.batches import to_inputs
@@ -50,6 +51,35 @@ def test_words_have_the_features_of_their_pieces(folder, pooling, tuning, caplog
     for row, sentence in enumerate(SENTENCES):
         assert np.allclose(features[row, : len(sentence)], reference(folder, sentence, pooling == "cls"), atol=1e-5)
         assert not features[row, len(sentence) :].any()
+
+
+def numbered(encoder, sentences):
+    return to_inputs(TokenFormat(pieces_of=encoder.pieces).fit(SENTENCES).encode(sentences)).x
+
+
+@pytest.mark.parametrize("most", [2**28, 40])
+def test_a_frozen_encoder_reads_each_sentence_once(folder, monkeypatch, most):
+    monkeypatch.setattr(words_module, "MOST_KEPT", most)
+    encoder = TextEncoder(folder)
+    network, read = EncodedWords(encoder).eval(), []
+    whole = network._read
+    monkeypatch.setattr(network, "_read", lambda pieces: (read.append(len(pieces)), whole(pieces))[1])
+    first, second = numbered(encoder, SENTENCES), numbered(encoder, [SENTENCES[2], ["oil", "bank"], SENTENCES[0]])
+    expected = [network(batch) for batch in (first, second)]
+    read.clear()
+    with keeping_features():
+        found = [network(batch) for batch in (first, second)]
+    assert read == ([4, 1] if most > 100 else [4, 3])  # nothing of the first batch fits into 40 numbers, or but one word
+    for one, other in zip(found, expected, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+    network(first)
+    assert read[-1] == 4  # nothing is kept for later
+
+
+def test_a_tuned_encoder_reads_at_every_pass(folder):
+    network = EncodedWords(TextEncoder(folder, tuning="lora"))
+    with keeping_features():
+        assert network(numbered(TextEncoder(folder), SENTENCES)).requires_grad
 
 
 TRAIN = [["grain", "rises"], ["oil", "and", "wheat"], ["gold"], ["grain", "and", "gold"]] * 12

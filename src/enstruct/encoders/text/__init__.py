@@ -7,3 +7,4 @@ from enstruct.encoders.text.trunk import convert as convert
 from enstruct.encoders.text.trunk import download as download
 from enstruct.encoders.text.words import Beside as Beside
 from enstruct.encoders.text.words import EncodedWords as EncodedWords
+from enstruct.encoders.text.words import keeping_features as keeping_features

@@ -3,12 +3,15 @@
     [CLS] pieces of word 1, of word 2, ... [SEP]  ->  hidden states  ->  (batch, time, width)
 
 A word has the mean over its pieces, or the first one's (``pooling="cls"``). Words behind the last position that the encoder has
-are zeros.
+are zeros. What a frozen encoder makes of a sentence is computed once a fit (:func:`keeping_features`).
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import cast
 
 import torch
@@ -19,6 +22,33 @@ from enstruct.encoders.tokens import TokenBatch
 from enstruct.errors import ConfigError
 
 log = logging.getLogger("enstruct")
+MOST_KEPT = 2**28
+"""Numbers of features that are kept at most: 1 GiB."""
+
+
+class Kept(dict[tuple[object, ...], Tensor]):
+    """Features (words, width) by all that they depend on, up to MOST_KEPT numbers."""
+
+    size = 0
+
+    def keep(self, name: tuple[object, ...], features: Tensor) -> None:
+        if self.size + features.numel() <= MOST_KEPT:
+            self[name] = features.clone()
+            self.size += features.numel()
+
+
+_kept: ContextVar[Kept | None] = ContextVar("_kept", default=None)
+
+
+@contextmanager
+def keeping_features() -> Iterator[None]:
+    """A block in which frozen encoders read each sentence once, on a processor. Afterwards nothing is kept: in which batch a
+    sentence was read first shows in the last digits, and answers are not to depend on that."""
+    token = _kept.set(Kept())
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 class EncodedWords(nn.Module):
@@ -42,6 +72,28 @@ class EncodedWords(nn.Module):
                 "EncodedWords reads pieces of words, and these tokens have none: they come from another TokenFormat."
             )
         pieces = x.pieces[x.columns[..., -1]] * x.there.unsqueeze(-1)  # (batch, time, most pieces)
+        kept = _kept.get()
+        if kept is None or not self.text.frozen or pieces.device.type != "cpu":
+            return self._read(pieces)
+        lengths, counts = x.there.sum(1).tolist(), (pieces > 0).sum(2)
+        how = (self.text.trunk.digest, self.first, self.text.most)
+        names = [
+            (*how, counts[i, :n].numpy().tobytes(), pieces[i, :n][pieces[i, :n] > 0].numpy().tobytes())
+            for i, n in enumerate(lengths)
+        ]
+        out = torch.zeros(*pieces.shape[:2], self.out_features)
+        new = [i for i, name in enumerate(names) if name not in kept]
+        if new:
+            longest = max(lengths[i] for i in new)
+            for i, features in zip(new, self._read(pieces[new, :longest]), strict=True):
+                out[i, : lengths[i]] = features[: lengths[i]]
+                kept.keep(names[i], features[: lengths[i]])
+        for i in set(range(len(names))) - set(new):
+            out[i, : lengths[i]] = kept[names[i]]
+        return out
+
+    def _read(self, pieces: Tensor) -> Tensor:
+        """(batch, time, ``out_features``) of the numbers of words' pieces (batch, time, most pieces), 0 where there is none."""
         batch, time, most = pieces.shape
         flat = pieces.flatten(1)
         place = (flat > 0).cumsum(1)  # 0 is [CLS]'s
