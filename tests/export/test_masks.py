@@ -23,7 +23,7 @@ def fitted(method="cross-entropy", levels=2, **settings):
 
 @pytest.mark.parametrize(
     ("settings", "sides"),
-    [({"levels": 3}, (24, 17)), ({"augment": True}, (20, 20)), ({"size": (16, 12)}, (16, 12)), ({"network": "fcn"}, (9, 11))],
+    [({"levels": 3}, (24, 17)), ({"augment": True, "size": (16, 12)}, (16, 12)), ({"network": "fcn"}, (9, 11))],
 )
 def test_networks(settings, sides, tmp_path):
     model = fitted(**settings)

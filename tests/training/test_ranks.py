@@ -32,7 +32,7 @@ SETTINGS = {"max_epochs": 3, "n_iter_no_change": 3, "random_state": 0, "learning
 FITS = {
     **{
         name: (EnergyMultiLabelClassifier, name, {"hidden": 16, "dropout": 0.0}, (BLOCKS.X, BLOCKS.Y))
-        for name in ("cross-entropy", "seal-margin", "seal-regression", "infnet", "infnet+", "spen")
+        for name in ("cross-entropy", "seal-margin", "infnet+", "spen")
     },
     "cycles": (
         EnergyMultiLabelClassifier,

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-BATCHES = 16
+BATCHES = 8
 SCRIPT = f"""
 import itertools
 from enstruct.training import loop
@@ -17,8 +17,8 @@ main("expected-f1")
 
 
 def test_a_large_fit_stays_under_the_bar():
-    """In a process of its own, since what is measured is the process's peak; after a sixth of the epoch, which takes most of the
-    time. What each batch left behind would be a sixth too, so that less of it is allowed: 1.1 GiB are what a fit holds."""
+    """In a process of its own, since what is measured is the process's peak; after a twelfth of the epoch, which takes most of
+    the time. What each batch left behind would be a twelfth too, so that less of it is allowed: 1.1 GiB are what a fit holds."""
     environment = {**os.environ, "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -329,6 +329,17 @@ def test_what_the_hub_gives_is_checked(tmp_path, folder, monkeypatch):
     with pytest.raises(ConfigError, match="checksum"):
         download("some/encoder")
 
+    class Offline:
+        def model_info(self, *asked, **more):
+            raise NoConnection("name or service not known")
+
+    class NoConnection(Exception):
+        """As HTTP libraries have them, of no class that the standard library knows."""
+
+    monkeypatch.setattr(huggingface_hub, "HfApi", Offline)
+    with pytest.raises(ConfigError, match="The hub does not give 'some/encoder': name or service not known"):
+        download("some/encoder")
+
 
 def test_an_encoder_of_another_kind_of_layers(tmp_path):
     from transformers import DistilBertConfig, DistilBertModel, GPT2Config, GPT2Model
