@@ -331,9 +331,9 @@ def test_what_the_hub_gives_is_checked(tmp_path, folder, monkeypatch):
 
     class Offline:
         def model_info(self, *asked, **more):
-            raise NoConnection("name or service not known")
+            raise NoConnectionError("name or service not known")
 
-    class NoConnection(Exception):
+    class NoConnectionError(Exception):
         """As HTTP libraries have them, of no class that the standard library knows."""
 
     monkeypatch.setattr(huggingface_hub, "HfApi", Offline)
