@@ -45,7 +45,7 @@ ESTIMATORS = [
     EnergyMultiLabelClassifier("extra-trees"),
     EnergyMultiLabelClassifier("binary-relevance"),
     EnergyMultiLabelClassifier("binary-relevance-tfidf"),
-    AutoMultiLabelClassifier(("binary-relevance", "extra-trees"), members=1, folds=2),
+    AutoMultiLabelClassifier(("binary-relevance", "seal-nce"), members=1, folds=3, settings=QUICK),
     JointMultiLabelClassifier("binary-relevance", folds=2),
     EnergyMultiLabelClassifier(base="extra-trees"),
 ]
