@@ -192,11 +192,6 @@ class ChainJoint:
         return out
 
     @torch.no_grad()
-    def mode(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """(tokens,) the most probable sequences."""
-        return self.decoded(allowed)[0]
-
-    @torch.no_grad()
     def decoded(self, allowed: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """((tokens,) the most probable sequences, (sentences,) whether there is one that is possible)."""
         out, possible = np.zeros(int(self.offsets[-1]), dtype=np.int64), np.ones(len(self.offsets) - 1, dtype=bool)

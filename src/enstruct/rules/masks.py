@@ -154,8 +154,8 @@ class MaskRules:
         free = [k for k, value in enumerate(self.classes) if value not in self._values]
         best_free = np.array(free)[p[..., free].argmax(2)]
         binding = [self._of_class(value, p, fixed) for value in self._values]
-        order, missed = list(range(len(binding))), None
-        for sparing, some in product((False, True), (order, order[::-1])):
+        order, missed = tuple(range(len(binding))), None
+        for sparing, some in product((False, True), dict.fromkeys((order, order[::-1]))):  # of one class there is one order
             missed = self._class_by_class(out := numbers.copy(), best_free, binding, some, sparing)
             if missed is None:
                 return out

@@ -1,6 +1,6 @@
 """Pretrained encoders of texts: fetch one from Hugging Face's hub, or convert one whose weights are pickled.
 
-What these put into a folder `enstruct train --encoder` reads; nothing else here ever uses a network. Needs enstruct[text].
+`enstruct train --encoder` reads what lies on this machine alone: these put it there. Needs enstruct[text].
 """
 
 from __future__ import annotations
