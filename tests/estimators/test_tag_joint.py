@@ -1,6 +1,7 @@
 """Taggers told some tags: exact answers in every scheme, told tags as told, rules that no answer breaks."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.generated import make_sentences
 from enstruct import EnergySequenceTagger
 from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.tag_rules import tag_system
 from enstruct.inference.chain import energies
 from enstruct.rules.tags import AtMostOnce, Gazetteer, tag_may_be
 
@@ -126,6 +128,22 @@ def test_no_answer_breaks_a_rule(tmp_path):
             assert all(any(s.start == t and s.end == t + 1 for s in spans) for t, w in enumerate(row) if w == word)
         for drawn in one.sample(new[:5], 20):
             assert all(sum(span.type == "PER" for span in find_spans(tags)) <= 1 for tags in drawn)
+
+
+def test_sentences_that_break_a_rule_are_decoded_with_a_memory():
+    """And all have the answers that they have where each is."""
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 30, "n_iter_no_change": 30}).fit(WORDS, TAGS)
+    joint = tagger._joint(NEW)
+    ruled = replace(joint, system=tag_system([AtMostOnce("PER"), AtMostOnce("LOC")], tagger.tags_))
+    first = [next((t for t, tag in enumerate(row) if tag == "B-PER"), None) for row in TRUTH]
+    for known in (None, [["B-PER" if t == at else None for t in range(len(row))] for row, at in zip(NEW, first, strict=True)]):
+        free, found = (one.best(known) for one in (joint, ruled))
+        assert 0 < ruled._has_twice(free.tags).sum() < len(NEW)
+        assert not ruled._has_twice(found.tags).any()
+        whole = ruled.remembering()
+        states, possible = whole.chain.decoded(whole._allowed(known, "known"))
+        assert possible.all()
+        np.testing.assert_array_equal(found.tags, states % len(tagger.tags_.tags))
 
 
 def test_a_rule_that_the_sentences_break_often_is_refused():
