@@ -110,7 +110,7 @@ def test_decisions_of_least_risk(fitted, rows):
     assert (fitted.predict(X, top_k=2).sum(1) == 2).all()
 
 
-def test_rows_of_which_something_is_told_get_the_set_of_largest_expected_f1(fitted, rows):
+def test_rows_of_which_something_is_told_get_the_set_of_largest_expected_f1(fitted, rows, monkeypatch):
     X, Y = rows[0][500:], rows[1][500:]
     known = np.full(Y.shape, np.nan)
     known[::2, 0] = Y[::2, 0]
@@ -120,7 +120,11 @@ def test_rows_of_which_something_is_told_get_the_set_of_largest_expected_f1(fitt
     assert (chosen[1::2] == untold[1::2]).all()
     assert (best[::2] != untold[::2]).any()
     assert (fitted.predict(X, known=known, decision="fixed") == (p >= 0.5))[::2].all()
-    by_rule = fitted.predict_by_rule(X, known=known, risks=["hamming", "subset-accuracy"])
+    with monkeypatch.context() as patch:
+        conditionals, asked = fitted.conditionals, []
+        patch.setattr(fitted, "conditionals", lambda X: asked.append(X) or conditionals(X))
+        by_rule = fitted.predict_by_rule(X, known=known, risks=["hamming", "subset-accuracy"])
+    assert len(asked) == 1  # of a base that may be dear
     assert by_rule.keys() == {*fitted.rules_, "hamming", "subset-accuracy"}
     for rule, sets in by_rule.items():
         assert (sets == fitted.predict(X, known=known, decision=rule)).all()

@@ -353,10 +353,13 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
         """Fitted rule -> label sets as :meth:`predict` gives them under it; of ``risks``, names of decisions of least expected
         risk, and of the one in force, likewise, on the same samples."""
-        chosen = {name: self._decided(X, known, name, None) for name in self._fitted().rules_}
+        logits, told = self._asked(X, known)
+        whole = self._marginals(logits, told, untold="base")
+        chosen = {name: (self._by_rule(rule, whole), whole) for name, rule in self.rules_.items()}
         if self.decision_ in RISKS and self.decision_ not in risks:
             risks = [*risks, self.decision_]
-        chosen |= zip(risks, self._of_least_risk(X, known, [RISKS[name] for name in risks]) if risks else (), strict=True)
+        if risks:
+            chosen |= zip(risks, self._of_least_risk(logits, told, [RISKS[name] for name in risks]), strict=True)
         return {name: self.labels_.decode(self._finished(*sets, known)) for name, sets in chosen.items()}
 
     def _finished(self, chosen: sparse.csr_matrix, p: NDArray[Any], known: Any) -> sparse.csr_matrix:
@@ -383,23 +386,31 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             decision = self.decision_
         likeliest = self._fitted()._single and not callable(decision)  # of one class a row that is least risk of any kind
         if not likeliest and (callable(decision) or (isinstance(decision, str) and decision in RISKS)):
-            return self._of_least_risk(X, known, [decision if callable(decision) else RISKS[decision]])[0]
+            return self._of_least_risk(*self._asked(X, known), [decision if callable(decision) else RISKS[decision]])[0]
         optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
             check_whole(1, top_k=top_k)
-        whole = self._marginals(*self._asked(X, known), untold="base")  # which rules are fitted to
+        logits, told = self._asked(X, known)
+        whole = self._marginals(logits, told, untold="base")  # which rules are fitted to
         if self._single or top_k is not None:
             return sets_of_size(whole, 1 if top_k is None or self._single else top_k), whole
-        rule, p = self.rules_[self.decision_ if decision is None else decision], whole[:, self.varying_]
-        chosen = rule.predict(p).toarray()
+        chosen = self._by_rule(self.rules_[self.decision_ if decision is None else decision], whole)
         if known is not None and decision is None and (self.decision, self.metric) == ("auto", "example-f1"):
-            some = ~np.isnan(self._told(known)).all(1)  # rules are fitted where nothing is told: sizes and thresholds are others
-            chosen[some] = ExpectedF1(allow_empty=self.rules_["expected-f1"].allow_empty).predict(p[some]).toarray()
-        return as_indicator(self._expanded(chosen, self.constants_)), whole
+            # rules are fitted where nothing is told: sizes and thresholds are others
+            best = self._by_rule(ExpectedF1(allow_empty=self.rules_["expected-f1"].allow_empty), whole)
+            chosen = as_indicator(np.where(np.isnan(told).all(1, keepdims=True), chosen.toarray(), best.toarray()))
+        return chosen, whole
 
-    def _of_least_risk(self, X: Any, known: Any, gains: Sequence[Any]) -> list[tuple[sparse.csr_matrix, NDArray[Any]]]:
+    def _by_rule(self, rule: Any, whole: NDArray[Any]) -> sparse.csr_matrix:
+        """Label sets by a fitted rule, of marginals (rows, labels); of several classes the likeliest, whatever the rule."""
+        if self._single:
+            return sets_of_size(whole, 1)
+        return as_indicator(self._expanded(rule.predict(whole[:, self.varying_]).toarray(), self.constants_))
+
+    def _of_least_risk(
+        self, logits: NDArray[np.float32], told: NDArray[np.float32], gains: Sequence[Any]
+    ) -> list[tuple[sparse.csr_matrix, NDArray[Any]]]:
         """Label sets by each of the gains, with the shares of the samples that have each label."""
-        logits, told = self._asked(X, known)
         joint = self._joint(logits)
         parts: list[list[NDArray[Any]]] = [[told[:0]] for _ in gains]
         shares = [told[:0]]
