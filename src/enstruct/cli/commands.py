@@ -41,22 +41,30 @@ def build_parser(words: Sequence[str] = ()) -> Parser:
 
     ConfigError and ModelFileError where that cannot be told.
     """
-    return parser_of("enstruct", "Structured prediction with a learned loss.", COMMANDS, task_of(words))
+    return parser_of("enstruct", "Structured prediction with a learned loss.", COMMANDS, words, task_of(words))
 
 
-def parser_of(program: str, description: str, commands: Mapping[str, str], task: str | None = None) -> Parser:
+def parser_of(
+    program: str, description: str, commands: Mapping[str, str], words: Sequence[str] = (), task: str | None = None
+) -> Parser:
     """``commands`` : name -> a module. The one of the same name in ``parsers`` beside it describes the command in its docstring,
     and has ``parser()`` and, for commands of its own, ``add_actions``. The modules of the work are not imported.
+    ``words`` : what is typed. Where they begin with a command, the others have a line of help and no options, which take a while.
     ``task`` : of the commands in ``PLACES``, whose ``parser(task)`` takes it; None where there are none of them.
     """
+    typed = words[0] if words and words[0] in commands else None
     parser = Parser(prog=program, description=description, version=__version__)
     subcommands = parser.add_subcommands(dest="command", required=True)
     for name, work in commands.items():
         package, _, module = work.rpartition(".")
         declared = import_module(f"{package}.parsers.{module}")
-        command = declared.parser(task) if task is not None and name in PLACES else declared.parser()
+        asked = typed in (None, name)
+        if not asked:
+            command = Parser()
+        else:
+            command = declared.parser(task) if task is not None and name in PLACES else declared.parser()
         subcommands.add_subcommand(name, command, help=(declared.__doc__ or "").split("\n", 1)[0])
-        if hasattr(declared, "add_actions"):  # jsonargparse wants levels added from the top
+        if asked and hasattr(declared, "add_actions"):  # jsonargparse wants levels added from the top
             declared.add_actions(command)
     return parser
 

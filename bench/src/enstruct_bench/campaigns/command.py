@@ -72,13 +72,13 @@ def race(count: int, seed: int, kinds: Sequence[str], out: Path | None) -> int:
     )
 
 
-def soak(predictions: int, fits: int, out: Path | None) -> int:
+def soak(predictions: int, fits: int, processes: int, out: Path | None) -> int:
     """Kinds and ways of which an answer was another, or memory grew. ConfigError."""
-    check_whole(1, predictions=predictions, fits=fits)
+    check_whole(1, predictions=predictions, fits=fits, processes=processes)
     from enstruct_bench.campaigns import soak as campaign
 
-    name = f"{predictions} predictions, {fits} fits"
-    return counted("soak", name, 3 * len(campaign.KINDS) + 1, partial(campaign.campaign, predictions, fits), out)
+    rows = partial(campaign.campaign, predictions, fits, processes)
+    return counted("soak", f"{predictions} predictions, {fits} fits", 3 * len(campaign.KINDS) + 1, rows, out)
 
 
 def _named(name: str, kinds: Sequence[str]) -> str:

@@ -23,15 +23,15 @@ from enstruct_bench.campaigns.small_models import NETWORK, Small, labelled, smal
 from enstruct_bench.campaigns.trial import ACCEPTED, DEFECT
 from enstruct_bench.campaigns.worker import status
 
-THREADS, PROCESSES = 8, 4
+THREADS = 8
 KINDS = ("network", "by inference", "forest", "joint", "tagger", "segmenter", "texts")
 MOST_GROWTH = 32 * 2**20
 """Bytes that memory may grow by after the first tenth: what allocators keep for themselves."""
 LOADERS: dict[str, Any] = {"joint": JointMultiLabelClassifier, "tagger": EnergySequenceTagger, "segmenter": EnergySegmenter}
 
 
-def campaign(predictions: int, fits: int) -> Iterator[dict[str, Any]]:
-    """A line for every kind and way; ``predictions`` are shared among them."""
+def campaign(predictions: int, fits: int, processes: int) -> Iterator[dict[str, Any]]:
+    """A line for every kind and way; ``predictions`` are shared among them. So many processes are forked, and spawned."""
     torch.set_num_threads(1)
     gc.freeze()  # what imports have made stays, and each of many collections would look through all of it
     each = max(THREADS, predictions // (3 * len(KINDS)))
@@ -41,8 +41,8 @@ def campaign(predictions: int, fits: int) -> Iterator[dict[str, Any]]:
             yield _found(f"{kind}: {THREADS} threads", each, partial(_threads, small(kind), each))
         for start in ("fork", "spawn"):
             begin = time.monotonic()
-            for kind, (wrong, growth) in _processes(Path(folder), start, each).items():
-                found = _found(f"{kind}: {PROCESSES} processes, {start}", each, lambda w=wrong, g=growth: (w, g))  # type: ignore[misc]
+            for kind, (wrong, growth) in _processes(Path(folder), start, each, processes).items():
+                found = _found(f"{kind}: {processes} processes, {start}", each, lambda w=wrong, g=growth: (w, g))  # type: ignore[misc]
                 yield {**found, "seconds": time.monotonic() - begin}
     yield _found("fits", fits, partial(_fits, fits))
 
@@ -126,15 +126,13 @@ def _in_process(folder: Path, count: int, rows: dict[str, Any], first: dict[str,
     out.put(found)
 
 
-def _processes(folder: Path, start: str, count: int) -> dict[str, tuple[str, float]]:
+def _processes(folder: Path, start: str, count: int, number: int) -> dict[str, tuple[str, float]]:
     """By kind, the worst of all processes."""
     context: Any = multiprocessing.get_context(start)
     rows = {kind: small(kind).rows for kind in KINDS}
     first = {kind: _Asked(small(kind).model, rows[kind]).first for kind in KINDS}
     out = context.Queue()
-    processes = [
-        context.Process(target=_in_process, args=(folder, count // PROCESSES, rows, first, out)) for _ in range(PROCESSES)
-    ]
+    processes = [context.Process(target=_in_process, args=(folder, count // number, rows, first, out)) for _ in range(number)]
     for process in processes:
         process.start()
     said: list[dict[str, tuple[str, float]]] = [out.get(timeout=3600) for _ in processes]

@@ -40,7 +40,8 @@ def build_parser(arguments: Sequence[str] = ()) -> Parser:
     if name in BY_TASK and not {*SMALL_TABLES} & {*arguments}:
         task = task_of(["train", *arguments[1:]])
     declared = COMMANDS if task == "labels" else {**COMMANDS, name: f"enstruct_bench.cli.{name}_{task}"}
-    return core.parser_of("enstruct-bench", "Methods under one protocol, and the papers' tables and figures.", declared)
+    about = "Methods under one protocol, and the papers' tables and figures."
+    return core.parser_of("enstruct-bench", about, declared, arguments)
 
 
 def prepared(arguments: list[str] | None = None) -> Callable[[], int]:

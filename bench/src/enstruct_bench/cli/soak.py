@@ -8,5 +8,5 @@ from enstruct_bench.campaigns import command as campaigns
 
 
 def run(options: Namespace) -> None:
-    if campaigns.soak(options.predictions, options.fits, options.json):
+    if campaigns.soak(options.predictions, options.fits, options.processes, options.json):
         raise SystemExit(1)
