@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import Iterator
@@ -20,6 +21,13 @@ from enstruct.data.synthetic import block_exclusive
 from enstruct.training.residual_candidates import CANDIDATES
 
 torch.set_num_threads(1)  # xdist runs several tests at a time
+
+
+def pytest_collection_finish() -> None:
+    """What imports and collecting have made stays: each of many collections of garbage would look through all of it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -12,7 +12,7 @@ from tests.configured import configured
 import enstruct.hypergradients
 import enstruct.inference
 import enstruct.negatives
-from enstruct import METHODS, EnergyMultiLabelClassifier, EnergySpec, JointMultiLabelClassifier
+from enstruct import METHODS, EnergyMultiLabelClassifier, JointMultiLabelClassifier
 from enstruct.baselines import fit_one_vs_rest
 from enstruct.errors import ConfigError, ModelFileError, SaveError
 from enstruct.estimators.saved_values import decode_parameter, encode_parameter
@@ -27,23 +27,6 @@ SMALL = {"hidden": 8, "layers": 1, "max_epochs": 2, "random_state": 0}
 @pytest.fixture(scope="module")
 def model(blocks):
     return EnergyMultiLabelClassifier("seal-nce", **SMALL).fit(blocks.X, blocks.Y)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.usefixtures("quick_bases")
-def test_every_method_answers_the_same_after_loading(method, blocks, tmp_path):
-    spec = EnergySpec(**{**METHODS[method].energy, "units": 4})
-    X, Y = np.abs(blocks.X[:100]) if METHODS[method].scaling == "tfidf" else blocks.X[:100], blocks.Y[:100]
-    model = EnergyMultiLabelClassifier(method, **SMALL, energy_network=spec).fit(X, Y)
-    model.save(tmp_path / "m")
-    loaded = EnergyMultiLabelClassifier.load(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    for decision in model.rules_:
-        assert (loaded.predict(X, decision=decision) != model.predict(X, decision=decision)).nnz == 0
-    if METHODS[method].has_energy:
-        np.testing.assert_array_equal(loaded.energy(X, Y), model.energy(X, Y))
-    assert loaded.get_params()["energy_network"] == spec
-    assert loaded.decision_ == model.decision_
 
 
 def test_names_sparse_inputs_and_notes_survive(blocks, tmp_path):
