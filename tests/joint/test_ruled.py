@@ -28,8 +28,15 @@ SYSTEMS = {
 }
 
 
-@pytest.fixture(params=[("enumerated", "all"), ("enumerated", "independent"), ("sampled", "all"), ("moved", "all")], ids="-".join)
-def way_and_terms(request, monkeypatch):
+WAYS = (("enumerated", "all"), ("enumerated", "independent"), ("sampled", "all"), ("moved", "all"))
+CASES = [(*way, name) for way in WAYS for name in SYSTEMS]
+ONE_AT_A_TIME = ("hierarchy", "exclusive", "soft", "all or nothing")
+"""Where moves are of one label or two, as where a group's sets are listed: what moves of more labels do is seen on the others."""
+CASES = [case for case in CASES if case[0] != "moved" or case[2] not in ONE_AT_A_TIME]
+
+
+@pytest.fixture(params=CASES, ids="-".join)
+def case(request, monkeypatch):
     if request.param[0] != "enumerated":
         monkeypatch.setattr(enumeration, "MOST_FREE", 0)
         monkeypatch.setattr(enumeration, "MOST_COUNTED", 0)
@@ -39,18 +46,18 @@ def way_and_terms(request, monkeypatch):
 
 
 @pytest.fixture
-def way(way_and_terms):
-    return way_and_terms[0]
-
-
-@pytest.fixture(params=SYSTEMS)
-def rules(request):
-    return SYSTEMS[request.param]
+def way(case):
+    return case[0]
 
 
 @pytest.fixture
-def joint(way_and_terms, rules):
-    plain = joint_of(random_energy(**TERMS[way_and_terms[1]], scale=0.5), random_logits(ROWS))
+def rules(case):
+    return SYSTEMS[case[2]]
+
+
+@pytest.fixture
+def joint(case, rules):
+    plain = joint_of(random_energy(**TERMS[case[1]], scale=0.5), random_logits(ROWS))
     return Joint(plain.energy, plain.state, plain.start, 0, RuleSystem.of(rules, range(L)))
 
 
@@ -76,7 +83,7 @@ def some_told(rules):
 def test_marginals(joint, rules, way):
     for known in (None, some_told(rules)):
         exact = torch.softmax(ruled_densities(joint, rules, known), 1) @ all_sets().double()
-        p = joint.marginals(known, 0.02 if way == "moved" else 0.01)
+        p = joint.marginals(known, 0.03 if way == "moved" else 0.02)
         assert (p - exact).abs().max() < {"enumerated": 1e-5, "sampled": 0.05, "moved": 0.08}[way]
         if known is not None:
             assert torch.equal(p[~known.isnan()], known[~known.isnan()])
