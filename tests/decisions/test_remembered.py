@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from enstruct.decisions import remembered
 from enstruct.decisions.choose import Trial, fit_rule, make_rule
 from enstruct.decisions.remembered import Remembered
 
@@ -27,7 +28,10 @@ class Drawn:
             yield sparse.csr_matrix(y.reshape(-1, X.shape[1])), 0.3 * y.sum(2).astype(float)
 
 
-def test_rows_are_decoded_once_and_in_the_order_asked():
+@pytest.mark.parametrize("few", [0, 60])
+def test_rows_are_decoded_once_and_in_the_order_asked(few, monkeypatch):
+    """Those that are wanted, or, of a small table, all at once."""
+    monkeypatch.setattr(remembered, "FEW", few)
     asked = []
 
     def decode(settings, rows):
@@ -38,7 +42,9 @@ def test_rows_are_decoded_once_and_in_the_order_asked():
     for settings, rows in (((0.2, 0.6), [5, 1, 3]), ((0.2,), [1, 2]), ((0.6, 0.9), [2, 5]), ((0.2, 0.6, 0.9), [2, 5])):
         for setting, found in zip(settings, sets.under(settings, np.array(rows)), strict=True):
             np.testing.assert_array_equal(found.toarray(), P[rows] > setting)
-    assert asked == [([0.2, 0.6], [1, 3, 5]), ([0.2], [2]), ([0.6, 0.9], [2, 5])]
+    every = list(range(60))
+    whole, part = [([0.2, 0.6], every), ([0.9], every)], [([0.2, 0.6], [1, 3, 5]), ([0.2], [2]), ([0.6, 0.9], [2, 5])]
+    assert asked == (whole if few else part)
 
 
 @pytest.mark.parametrize("name", ["expected-f1", "bayes-risk", "threshold", "per-label"])

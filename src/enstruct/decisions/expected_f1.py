@@ -53,10 +53,7 @@ class ExpectedF1:
     def remembered(self, p: NDArray[Any], X: Any = None) -> Remembered:
         """What it decodes of these rows."""
 
-        def decoded(settings: Sequence[Any], rows: NDArray[np.intp]) -> list[sparse.csr_matrix]:
-            return [decode(recalibrate(p[rows], sharpness, shift), empty) for sharpness, shift, empty in settings]
-
-        return Remembered(decoded, (p.shape[0], p.shape[1]))
+        return Remembered(lambda settings, rows: decode_under(settings, p[rows]), (p.shape[0], p.shape[1]))
 
     def fit_to(self, sets: Remembered, rows: NDArray[np.intp], truth: Any, metric: str, weight: Any = None) -> ExpectedF1:
         """:meth:`fit` on those rows, ``truth`` and ``weight`` being theirs, of which ``sets`` holds what was decoded."""
@@ -77,7 +74,7 @@ class ExpectedF1:
         return sets.under([(self.sharpness, self.shift, self.allow_empty)], rows)[0]
 
     def predict(self, p: NDArray[Any], X: Any = None) -> sparse.csr_matrix:
-        return decode(recalibrate(p, self.sharpness, self.shift), self.allow_empty)
+        return decode_under([(self.sharpness, self.shift, self.allow_empty)], p)[0]
 
 
 def recalibrate(p: NDArray[Any], sharpness: float, shift: float) -> NDArray[Any]:
@@ -88,16 +85,33 @@ def recalibrate(p: NDArray[Any], sharpness: float, shift: float) -> NDArray[Any]
 
 def decode(p: NDArray[Any], allow_empty: bool = True) -> sparse.csr_matrix:
     """The best set of every row: marginals (rows, labels) -> indicator (rows, labels)."""
+    return decode_under([(1.0, 0.0, allow_empty)], p)[0]
+
+
+def decode_under(settings: Sequence[Any], p: NDArray[Any]) -> list[sparse.csr_matrix]:
+    """Likewise after each recalibration (sharpness, shift, whether a set may be empty), all of which leave labels in the order in
+    which they are ranked once."""
+    at_once = max(1, TABLE // (2 * min(p.shape[1], HEAD)))
+    if len(p) <= at_once:
+        return _decode_chunk(settings, p)
     by_mass = np.argsort(p.sum(1), kind="stable")  # rows of a chunk then need sets of about the same largest size
-    rows = max(1, TABLE // (2 * min(p.shape[1], HEAD)))
-    parts = [_decode_chunk(p[by_mass[i : i + rows]], allow_empty) for i in range(0, len(p), rows)]
-    return sparse.vstack(parts, format="csr")[np.argsort(by_mass)] if parts else sparse.csr_matrix(p.shape, dtype=np.uint8)
+    parts = [_decode_chunk(settings, p[by_mass[i : i + at_once]]) for i in range(0, len(p), at_once)]
+    back = np.argsort(by_mass)
+    return [sparse.vstack(of_setting, format="csr")[back] for of_setting in zip(*parts, strict=True)]
 
 
-def _decode_chunk(p: NDArray[Any], allow_empty: bool) -> sparse.csr_matrix:
+def _decode_chunk(settings: Sequence[Any], p: NDArray[Any]) -> list[sparse.csr_matrix]:
     order, ranked = ranked_labels(p, min(p.shape[1], HEAD))
-    tail = np.maximum(p.sum(1) - ranked.sum(1), 0.0)
-    return take_labels(order, _best_sizes(ranked.astype(np.float64), tail.astype(np.float64), allow_empty), p.shape[1])
+    moved = [recalibrate(ranked, sharpness, shift) for sharpness, shift, _ in settings]
+    tails = [np.zeros(len(p)) for _ in settings]
+    if p.shape[1] > HEAD:
+        sums = [recalibrate(p, sharpness, shift).sum(1) for sharpness, shift, _ in settings]
+        tails = [np.maximum(whole - head.sum(1), 0.0) for whole, head in zip(sums, moved, strict=True)]
+    sizes = [
+        _best_sizes(head.astype(np.float64), tail.astype(np.float64), empty)
+        for head, tail, (*_, empty) in zip(moved, tails, settings, strict=True)
+    ]
+    return [take_labels(order, of_setting, p.shape[1]) for of_setting in sizes]
 
 
 def _best_sizes(p: NDArray[np.float64], tail: NDArray[np.float64], allow_empty: bool) -> NDArray[np.intp]:
@@ -106,6 +120,8 @@ def _best_sizes(p: NDArray[np.float64], tail: NDArray[np.float64], allow_empty: 
     k labels have E[F1] <= E[2|Y| / (k + |Y|)] <= 2 m / (k + m), m = E|Y| (Jensen's inequality), so that none beyond
     m (2 / v - 1) can beat a value of v. Few rows need more than 4 m of them.
     """
+    if not len(p):
+        return np.zeros(0, dtype=np.intp)
     mean = p.sum(1) + tail
     limit = int(min(p.shape[1], np.ceil(4 * mean.max()) + 8))
     expected = expected_f1_by_size(p, tail, limit)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+FEW = 1024
+"""Rows that are all decoded as soon as some are wanted: the others will be."""
 Setting = Hashable
 Decode = Callable[[Sequence[Setting], NDArray[np.intp]], list[sparse.csr_matrix]]
 """(settings, numbers of rows in ascending order) -> (rows, labels) under each setting."""
@@ -33,7 +35,7 @@ class Remembered:
         lacking = [setting for setting in settings if not self._known[setting][rows].all()]
         if lacking:
             known = np.all([self._known[setting] for setting in lacking], axis=0)
-            new = np.setdiff1d(rows, np.flatnonzero(known))
+            new = np.setdiff1d(rows if self._shape[0] > FEW else np.arange(self._shape[0]), np.flatnonzero(known))
             for setting, sets in zip(lacking, self._decode(lacking, new), strict=True):
                 fresh = ~self._known[setting][new]
                 self._sets[setting] = self._sets[setting] + _placed(sets[fresh], new[fresh], self._shape)

@@ -58,7 +58,7 @@ def _filled(truth: Any, observed: NDArray[np.bool_]) -> NDArray[Any]:
 
 def _agreement(truth: Any, predicted: Any) -> Agreement:
     a, b, observed = _pair(truth, predicted)
-    shared, true, chosen = (np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in (a.multiply(b), a, b))
+    shared, true, chosen = (np.diff(each.indptr).astype(np.float64) for each in (a.multiply(b), a, b))  # each entry is 1
     width = np.full(len(true), float(a.shape[1])) if observed is None else observed.sum(1, dtype=np.float64)
     return Agreement(shared, true, chosen, width)
 
