@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from enstruct.decisions import expected_f1
-from enstruct.decisions.expected_f1 import ExpectedF1, decode, expected_f1_by_size, recalibrate
+from enstruct.decisions.expected_f1 import HEAD, ExpectedF1, decode, decode_under, expected_f1_by_size, recalibrate
 from enstruct.metrics import example_f1
 
 
@@ -99,6 +99,16 @@ def test_recalibration_is_sharper_about_a_half_and_then_shifted():
     for sharpness, shift in ((1.25, 0.0), (1.0, 0.5), (0.6, -0.5)):
         moved = odds**sharpness * np.exp(shift)
         assert recalibrate(p, sharpness, shift) == pytest.approx(moved / (1 + moved))
+
+
+@pytest.mark.parametrize("labels", [9, HEAD + 150])
+def test_ranked_once_labels_are_decoded_as_the_recalibrated_marginals_are(labels):
+    p = np.random.default_rng(1).random((90, labels)) ** (3 if labels < HEAD else 40)
+    settings = [(1.25, 0.5, True), (0.6, -0.5, False), (1.0, 0.5, True)]
+    for (sharpness, shift, empty), found in zip(settings, decode_under(settings, p), strict=True):
+        wanted = decode(recalibrate(p, sharpness, shift), empty)
+        assert (found != wanted).nnz == 0
+        assert (found != ExpectedF1(sharpness, shift, empty).predict(p)).nnz == 0
 
 
 def test_fit_mends_miscalibrated_marginals():
