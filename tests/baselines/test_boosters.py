@@ -104,6 +104,7 @@ def test_features_that_say_nothing_or_next_to_nothing(by, n_same):
 
 
 @BOOSTERS
+@pytest.mark.usefixtures("quick_bases")
 def test_a_saved_model_needs_no_package(by, blocks, tmp_path):
     X, Y = blocks.X[:200], blocks.Y[:200]
     model = EnergyMultiLabelClassifier(by, random_state=0).fit(X, Y)

@@ -69,6 +69,31 @@ def test_what_takes_all_rows_at_once_refuses(both):
         model.predict(mapped)
 
 
+def test_a_joint_answers_some_rows_at_a_time(both, monkeypatch):
+    """Whatever it was fitted to, names of columns included."""
+    X, mapped = both
+    table = pd.DataFrame(X.toarray() if sparse.issparse(X) else X, columns=[f"f{i}" for i in range(30)])
+    for model in (
+        JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, Y),
+        EnergyMultiLabelClassifier(base="binary-relevance", random_state=0).fit(table, Y),
+    ):
+        rows = X if isinstance(model, JointMultiLabelClassifier) else table
+        known = np.where(np.arange(5) == 2, Y, np.nan)
+        wanted = model.predict_proba(rows, known=known), model.predict(rows), model.log_prob(rows, Y)
+        monkeypatch.setattr("enstruct.data.mapped.CELLS", 300)
+        assert len(list(mapped.blocks())) > 5
+        np.testing.assert_allclose(model.predict_proba(mapped, known=known), wanted[0], atol=1e-5)
+        assert (model.predict(mapped) == wanted[1]).all()
+        np.testing.assert_allclose(model.log_prob(mapped, Y), wanted[2], atol=1e-4)
+        monkeypatch.undo()
+    joint = model.joint_
+    np.testing.assert_allclose(joint.disagreement(mapped), joint.disagreement(table), atol=1e-5)
+    with pytest.raises(DataError, match="no rows"):
+        model.predict(mapped[:0])
+    with pytest.raises(DataError, match="30 features, but the model was fitted to 20"):
+        EnergyMultiLabelClassifier(base="binary-relevance").fit(POINTS[:, :20], Y).predict(mapped)
+
+
 def test_names_of_rows_before_are_forgotten(both, tmp_path):
     _, mapped = both
     model = EnergyMultiLabelClassifier("cross-entropy", **SETTINGS).fit(pd.DataFrame(POINTS[:, :3], columns=[*"xyz"]), Y)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -59,6 +60,19 @@ def _check_size(X: Any) -> None:
     )
 
 
+def validated_blocks(estimator: BaseEstimator, X: Any) -> Iterator[Any]:
+    """Rows of a prediction, as of :func:`validated`: those that stay in their file some at a time, as matrices."""
+    if not isinstance(X, MappedRows):
+        yield validated(estimator, X, reset=False)
+        return
+    _check_mapped(estimator, X)
+    for block in X.blocks():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # a file's are its reader's business
+            rows = validated(estimator, block, reset=False)
+        yield rows
+
+
 def _mapped(estimator: Any, X: MappedRows, reset: bool) -> MappedRows:
     """ConfigError for an estimator that takes all rows at once, DataError for another number of features."""
     if not getattr(estimator, "_maps_rows", False):
@@ -66,15 +80,19 @@ def _mapped(estimator: Any, X: MappedRows, reset: bool) -> MappedRows:
             f"{type(estimator).__name__} takes all rows at once, and these stay in their file: name a method of networks, as "
             "method='seal-nce' (--model.method), or give it X.read() if that fits into memory."
         )
-    if not len(X):
-        raise DataError("X has no rows.")
     if reset:
         for name in ("feature_names_in_", "text_"):  # of rows that it was fitted to before
             estimator.__dict__.pop(name, None)
         estimator.n_features_in_ = X.shape[1]
-    elif X.shape[1] != estimator.n_features_in_:
-        raise DataError(f"X has {X.shape[1]} features, but the model was fitted to {estimator.n_features_in_}.")
+    _check_mapped(estimator, X)
     return X
+
+
+def _check_mapped(estimator: Any, X: MappedRows) -> None:
+    if not len(X):
+        raise DataError("X has no rows.")
+    if X.shape[1] != estimator.n_features_in_:
+        raise DataError(f"X has {X.shape[1]} features, but the model was fitted to {estimator.n_features_in_}.")
 
 
 def _unreadable_column(X: Any) -> str | None:

@@ -27,7 +27,7 @@ from enstruct.estimators.base import seed_of
 from enstruct.estimators.bases import CLIP, Base, as_base, automatic, logits_of
 from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
 from enstruct.estimators.cross_fitting import CrossFitted, best_score, choose, cross_fit
-from enstruct.estimators.features import validated
+from enstruct.estimators.features import validated, validated_blocks
 from enstruct.estimators.fitted_on import FittedOn
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.label_rules import LabelRules
@@ -301,8 +301,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def conditionals(self, X: Any) -> Conditionals:
         """These rows, to be asked again and again as more is told of them: what the base says of them is found once."""
         self._fitted()
-        X = validated(self, X, reset=False)
-        return Conditionals(self, self._logits(np.mean([fitted.answer(X) for fitted in self.base_], axis=0)))
+        blocks = [np.mean([fitted.answer(rows) for fitted in self.base_], axis=0) for rows in validated_blocks(self, X)]
+        return Conditionals(self, self._logits(np.concatenate(blocks)))
 
     def base_proba(self, X: Any) -> NDArray[np.float64]:
         """(rows, labels) the base's marginals alone, by which rules decide where nothing is told."""
@@ -315,9 +315,11 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         rows, or in another way; what is uncertain to all of them alike an answer does not teach. 0 of a base of one model.
         """
         self._fitted()
-        X = validated(self, X, reset=False)
-        p = np.stack([fitted.base.marginals(model, X) for fitted in self.base_ for model in fitted.models])
-        return np.asarray((_entropy(p.mean(0)) - _entropy(p).mean(0)).sum(1), dtype=np.float64)
+        blocks = []
+        for rows in validated_blocks(self, X):
+            p = np.stack([fitted.base.marginals(model, rows) for fitted in self.base_ for model in fitted.models])
+            blocks.append((_entropy(p.mean(0)) - _entropy(p).mean(0)).sum(1))
+        return np.concatenate(blocks)
 
     def _probabilities(
         self, logits: NDArray[np.float32], told: NDArray[np.float32], sampling: Sampling = BY_DEFAULT
