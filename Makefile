@@ -13,7 +13,10 @@ CUDA := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-ccc
 demo: $(LIBRARY)
 	$(BIN)/enstruct demo
 
-test: lint types layers docs tests
+# types and docs take one processor each
+test: $(READY)
+	$(MAKE) --jobs 2 types lint docs layers
+	$(MAKE) tests
 
 lint: $(READY)
 	$(BIN)/ruff format --check src tests bench examples conftest.py
@@ -25,8 +28,9 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
+# two processors are kept busy by three workers, some of which wait for processes of their own
 tests: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3
 
 docs: $(READY)
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
