@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from enstruct.decisions import thresholds
 from enstruct.decisions.thresholds import (
     EXPONENTS,
     GRID,
@@ -21,8 +22,9 @@ from enstruct.decisions.thresholds import (
 from enstruct.metrics import METRICS, example_f1
 
 
-@pytest.fixture
-def marginals():
+@pytest.fixture(params=[thresholds.CELLS, 50], ids=["at once", "seven rows at a time"])
+def marginals(request, monkeypatch):
+    monkeypatch.setattr(thresholds, "CELLS", request.param)
     rng = np.random.default_rng(0)
     p = rng.random((60, 7)) ** 2
     return p, (rng.random((60, 7)) < p).astype(int)

@@ -10,6 +10,7 @@ Each is fitted on validation rows by enumeration and applied to any marginals.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,8 @@ EXPONENTS, RAREST = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7), 1e-6
 FIT_ROWS, FEWEST_FIT_ROWS, FIT_CELLS = 1000, 100, 2**20
 """Rows that a rule of one or two numbers is fitted to at most: as many as have so many labels, which is all of them up to a
 thousand labels, and never fewer than the second."""
+CELLS = 2**19
+"""Marginals whose thresholds are counted at once, about."""
 
 
 def fitting_rows(n: int, n_labels: int) -> NDArray[np.intp]:
@@ -159,11 +162,14 @@ def indicator(row: NDArray[np.intp], label: NDArray[np.intp], shape: tuple[int, 
 def example_f1_by_threshold(p: NDArray[Any], truth: Any, weight: Any = None) -> NDArray[np.float64]:
     """(len(GRID),) example-F1 at every threshold, from one pass over the marginals above the smallest."""
     y = as_indicator(truth)
-    row, label, level = _levels(p)
-    chosen, shared = _passed(row, level, p.shape[0]), _passed(row, level, p.shape[0], _values(y, row, label))
-    total = chosen + np.asarray(y.sum(1, dtype=np.float64)).reshape(-1, 1)
-    f1 = np.where(total > 0, 2 * shared / np.maximum(total, 1e-12), 1.0)
-    return np.asarray(np.average(f1, axis=0, weights=weight))
+    parts = []
+    for some in _some_at_a_time(p):
+        row, label, level = _levels(p[some])
+        rows = len(p[some])
+        chosen, shared = _passed(row, level, rows), _passed(row, level, rows, _values(y[some], row, label))
+        total = chosen + np.asarray(y[some].sum(1, dtype=np.float64)).reshape(-1, 1)
+        parts.append(_f1(shared, total, 1.0))
+    return np.asarray(np.average(np.concatenate(parts), axis=0, weights=weight))
 
 
 def label_f1_by_threshold(p: NDArray[Any], truth: Any, weight: Any = None) -> NDArray[np.float64]:
@@ -175,14 +181,24 @@ def label_f1_by_threshold(p: NDArray[Any], truth: Any, weight: Any = None) -> ND
 def _counts_by_label(p: NDArray[Any], y: sparse.csr_matrix, weight: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(labels, len(GRID)) the weight of rows where a label is true and chosen, and the sum of those where it is either."""
     share = np.ones(p.shape[0]) if weight is None else np.asarray(weight, dtype=np.float64)
-    row, label, level = _levels(p)
-    chosen = _passed(label, level, p.shape[1], share[row])
-    shared = _passed(label, level, p.shape[1], share[row] * _values(y, row, label))
+    chosen, shared = np.zeros((2, p.shape[1], len(GRID)))
+    for some in _some_at_a_time(p):
+        row, label, level = _levels(p[some])
+        of_cell = share[some][row]
+        chosen += _passed(label, level, p.shape[1], of_cell)
+        shared += _passed(label, level, p.shape[1], of_cell * _values(y[some], row, label))
     return shared, chosen + np.asarray(y.T @ share).reshape(-1, 1)
 
 
 def _f1(shared: NDArray[np.float64], total: NDArray[np.float64], of_nothing: float) -> NDArray[np.float64]:
     return np.asarray(np.where(total > 0, 2 * shared / np.where(total > 0, total, 1.0), of_nothing))
+
+
+def _some_at_a_time(p: NDArray[Any]) -> Iterator[slice]:
+    """Rows of about ``CELLS`` cells each: rare labels' marginals over their shares are all above the smallest threshold, and what is
+    counted of such a cell takes far more memory than the cell."""
+    at_once = max(1, CELLS // max(1, p.shape[1]))
+    return (slice(begin, begin + at_once) for begin in range(0, p.shape[0], at_once))
 
 
 def _levels(p: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
