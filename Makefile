@@ -8,6 +8,9 @@ CUDA := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-ccc
 	nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile nvidia-cusolver nvidia-cusparse nvidia-cusparselt-cu13 \
 	nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
 
+# where an image forbids Python to keep what it compiles, each of some hundred processes would compile torch anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test lint types layers tests docs bench lock clean
 
 demo: $(LIBRARY)
