@@ -13,7 +13,8 @@ from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.tag_rules import tag_system
 from enstruct.inference.chain import energies
-from enstruct.rules.tags import AtMostOnce, Gazetteer, tag_may_be
+from enstruct.rules import Soft
+from enstruct.rules.tags import AtMostOnce, Gazetteer, NeverFollows, tag_may_be
 
 SMALL = {"hidden": 12, "embedding_dim": 8, "dropout": 0.1, "learning_rate": 0.02, "random_state": 0, "max_epochs": 6}
 WORDS, TAGS = make_sentences(120)
@@ -144,6 +145,31 @@ def test_sentences_that_break_a_rule_are_decoded_with_a_memory():
         states, possible = whole.chain.decoded(whole._allowed(known, "known"))
         assert possible.all()
         np.testing.assert_array_equal(found.tags, states % len(tagger.tags_.tags))
+
+
+def test_preferences_weigh_the_chain_and_do_not_bind(tmp_path):
+    """Odds of all sequences of short sentences, against those of the same tagger without rules."""
+    soft = [Soft(AtMostOnce("PER"), 1.2), Soft(NeverFollows("O", "B-LOC"), 0.8), Soft(Gazetteer("LOC", [NEW[0][1]]), 2.0)]
+    free = EnergySequenceTagger("cross-entropy", **SMALL).fit(WORDS, TAGS)
+    ruled = EnergySequenceTagger("cross-entropy", **SMALL, rules=soft).fit(WORDS, TAGS)
+    ruled.save(tmp_path / "m")
+    for a, b in zip(free.links_, ruled.links_, strict=True):
+        assert torch.equal(a, b)  # which take nothing of it back
+    words, names = [NEW[0][:3]], sorted(free.tags_.user_tags)
+    every = [y for y in itertools.product(names, repeat=3) if convert(y, "IOB2") == [*y]]
+    plain = np.array([free.log_prob(words, [list(y)])[0] for y in every])
+    people = np.array([max(0, y.count("B-PER") - 1) for y in every])
+    pairs = np.array([[*itertools.pairwise(y)].count(("O", "B-LOC")) for y in every])
+    # BIOES inside: of a place of one token alone no token of the phrase is tagged otherwise
+    phrase = np.array([y[1] != "B-LOC" or y[2] == "I-LOC" for y in every])
+    expected = plain - 1.2 * people - 0.8 * pairs - 2.0 * phrase
+    expected -= np.log(np.exp(expected).sum())
+    for one in (ruled, EnergySequenceTagger.load(tmp_path / "m")):
+        np.testing.assert_allclose([one.log_prob(words, [list(y)])[0] for y in every], expected, atol=1e-4)
+        assert one.predict(words)[0] == list(every[expected.argmax()])
+        people_at_first = sum(np.exp(value) for y, value in zip(every, expected, strict=True) if y[0] == "B-PER")
+        at = [k for k, name in enumerate(one.classes_) if tag_may_be("B-PER", name, "IOB2")]
+        assert one.predict_proba(words)[0][0, at].sum() == pytest.approx(people_at_first, abs=1e-4)
 
 
 def test_a_rule_that_the_sentences_break_often_is_refused():

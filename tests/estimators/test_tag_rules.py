@@ -5,6 +5,7 @@ import pytest
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_rules import check_sentences, counts
+from enstruct.rules import Soft
 from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
 
 X = [["a", ("b", "NN"), "c"], ["b", "b"], [], ["c"], ["a", "b"]]
@@ -43,4 +44,6 @@ def test_rules_that_sentences_break_often_are_refused():
     check_sentences([AtMostOnce("P")], FORMAT, X, Y)
     with pytest.raises(DataError, match="of the 40 training sentences"):
         check_sentences([AtMostOnce("P")], FORMAT, X * 20, Y * 20)
+    check_sentences([Soft(AtMostOnce("P"), 1.0)], FORMAT, X * 20, Y * 20)
+    assert counts(Soft(AtMostOnce("P"), 1.0), FORMAT, X, Y) == [("1 nats: at most one 'P' a sentence", 1, 2)]
     assert counts(None, FORMAT, X, Y) == []

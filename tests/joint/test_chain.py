@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from enstruct.inference.chain import IMPOSSIBLE, energies, log_partition
-from enstruct.joint.chain import ChainJoint, Legal, Links, fit_links, linked, padded
+from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
 
 K = 3
 LENGTHS = [3, 0, 1, 4, 2]
@@ -20,12 +20,10 @@ def random_links(seed=0, scale=1.0):
     return Links(torch.tensor(1.3, dtype=torch.float64), *parts)
 
 
-FREE = Legal(torch.ones(K, K, dtype=torch.bool), torch.ones(K, dtype=torch.bool), torch.ones(K, dtype=torch.bool))
-STRICT = Legal(
-    torch.tensor([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=torch.bool),
-    torch.tensor([1, 0, 1], dtype=torch.bool),
-    torch.tensor([1, 1, 0], dtype=torch.bool),
-)
+FREE = Costs(*(torch.zeros(shape, dtype=torch.float64) for shape in ((K, K), (K,), (K,))))
+NO = np.inf
+STRICT = Costs(torch.tensor([[0, 0, NO], [0, 0, 0], [NO, 0, 0]]), torch.tensor([0, NO, 0]), torch.tensor([0, 0, NO]))
+WEIGHED = Costs(torch.tensor([[0, 2.5, 0], [0, 0, 0], [NO, 0, 0.7]]), torch.tensor([1.5, NO, 0]), torch.tensor([0, 0.4, 0]))
 
 
 def log_q(seed=1):
@@ -44,9 +42,9 @@ def by_place(legal):
     return made
 
 
-@pytest.fixture(params=["free", "strict", "by place"])
+@pytest.fixture(params=["free", "strict", "weighed", "by place"])
 def joint(request):
-    legal = FREE if request.param == "free" else STRICT
+    legal = {"free": FREE, "weighed": WEIGHED}.get(request.param, STRICT)
     plain = lambda values, there, links: legal.within(linked(values, there, links))  # noqa: E731
     make = by_place(legal) if request.param == "by place" else plain
     blocks = [(some, make(values, there, random_links())) for some, values, there in padded(log_q(), OFFSETS)]
@@ -61,10 +59,10 @@ def every(joint, legal, i, allowed=None):
     for y in itertools.product(range(K), repeat=len(q)):
         if not y:
             continue
-        possible = legal.start[y[0]] and legal.end[y[-1]] and all(legal.follow[a, b] for a, b in itertools.pairwise(y))
-        if not possible or (allowed is not None and not all(allowed[OFFSETS[i] + t, k] for t, k in enumerate(y))):
+        cost = float(legal.start[y[0]] + legal.end[y[-1]] + sum(legal.follow[a, b] for a, b in itertools.pairwise(y)))
+        if cost == NO or (allowed is not None and not all(allowed[OFFSETS[i] + t, k] for t, k in enumerate(y))):
             continue
-        value = 1.3 * sum(q[t, k] for t, k in enumerate(y)) - start[y[0]] - end[y[-1]]
+        value = 1.3 * sum(q[t, k] for t, k in enumerate(y)) - start[y[0]] - end[y[-1]] - cost
         out.append(y)
         values.append(value - sum(W[a, b] for a, b in itertools.pairwise(y)))
     return np.array(out), np.array(values)

@@ -98,6 +98,8 @@ def test_soft_rules_need_a_weight(weight):
 def test_soft_takes_a_rule_that_is_not_soft():
     with pytest.raises(ConfigError, match="not soft"):
         Soft(Soft(Excludes("a", "b"), 1.0), 1.0)
+    with pytest.raises(ConfigError, match="over labels, not Soft"):
+        RuleSystem.of(Soft("a -> b", 1.0), ["a", "b"])
 
 
 def test_random_rules_mean_what_they_say():

@@ -3,6 +3,7 @@
 import pytest
 
 from enstruct.errors import ConfigError, DataError, ParseError
+from enstruct.rules import Soft
 from enstruct.rules.tag_text import parse_tag_rule, read_tag_rules
 from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
 
@@ -15,6 +16,8 @@ LINES = {
     "ENDS : O": Ends(["O"]),
     "at most one: PER": AtMostOnce("PER"),
     "always PER: Ada  Lovelace; Ada": Gazetteer("PER", ["Ada Lovelace", "Ada"]),
+    "soft 0.5: at most one: PER": Soft(AtMostOnce("PER"), 0.5),
+    "SOFT 2: never PER: Ada": Soft(Gazetteer("PER", ["Ada"], must=False), 2.0),
     "never PER: Lovelace Street ;": Gazetteer("PER", ["Lovelace Street"], must=False),
 }
 
@@ -32,7 +35,16 @@ def test_files(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["B-LOC after O", "starts: O B-PER", "at most one: a, b", "always PER: ;", "I-X only follows: a,, b", "never follows O"],
+    [
+        "B-LOC after O",
+        "starts: O B-PER",
+        "at most one: a, b",
+        "always PER: ;",
+        "I-X only follows: a,, b",
+        "never follows O",
+        "soft: ends: O",
+        "soft 0: ends: O",
+    ],
 )
 def test_other_lines_are_refused_with_their_number(line, tmp_path):
     with pytest.raises(ConfigError):
@@ -55,14 +67,14 @@ def test_yaml(tmp_path):
     (tmp_path / "names.txt").write_text("Ada\nAda Lovelace\n")
     (tmp_path / "rules.yml").write_text(
         "- B-LOC never follows B-PER\n- starts: [O, B-PER]\n- ends: O, B-LOC\n- at most one: PER\n"
-        "- always PER: [Ada Lovelace, Ada]\n- never LOC in names.txt\n- I-PER only follows: [B-PER]\n"
+        "- soft 1.5: {always PER: [Ada Lovelace, Ada]}\n- never LOC in names.txt\n- I-PER only follows: [B-PER]\n"
     )
     assert read_tag_rules(tmp_path / "rules.yml") == [
         NeverFollows("B-PER", "B-LOC"),
         Starts(["O", "B-PER"]),
         Ends(["O", "B-LOC"]),
         AtMostOnce("PER"),
-        Gazetteer("PER", ["Ada Lovelace", "Ada"]),
+        Soft(Gazetteer("PER", ["Ada Lovelace", "Ada"]), 1.5),
         Gazetteer("LOC", ["Ada", "Ada Lovelace"], must=False),
         OnlyFollows("I-PER", ["B-PER"]),
     ]

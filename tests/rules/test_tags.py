@@ -7,6 +7,7 @@ import pytest
 
 from enstruct.data.tag_schemes import convert, legal_transitions, tags_of_scheme
 from enstruct.errors import ConfigError
+from enstruct.rules import Excludes, Soft
 from enstruct.rules.tags import (
     AtMostOnce,
     Ends,
@@ -28,6 +29,7 @@ def system(rules, scheme="IOB2"):
 def sequences(compiled, length):
     """All that the compiled states allow, as numbers of tags."""
     follow, start, end, tag = compiled.expanded()
+    follow, start, end = (np.isfinite(part) for part in (follow, start, end))
     paths = [[s] for s in np.flatnonzero(start)]
     for _ in range(length - 1):
         paths = [[*path, t] for path in paths for t in np.flatnonzero(follow[path[-1]])]
@@ -80,21 +82,63 @@ def test_a_users_tag_stands_for_the_trained_ones_that_are_written_so(scheme):
 
 def test_gazetteers():
     rules = [Gazetteer("P", ["New York", "York"]), Gazetteer("Q", ["York Times", "May"], must=False)]
-    may = system(rules).phrases_in(["in", "New", "York", "Times", "May", "York"])
-    names = [{tag for tag, there in zip(TAGS, row, strict=True) if there} for row in may]
+    costs = system(rules).phrases_in(["in", "New", "York", "Times", "May", "York"])
+    names = [{tag for tag, cost in zip(TAGS, row, strict=True) if not cost} for row in costs]
     assert names[1:3] == [{"B-P"}, {"E-P"}]
     assert names[5] == {"S-P"}
     assert names[0] == names[3] == set(TAGS)  # "York Times" gives way to "New York"
     assert names[4] == {tag for tag in TAGS if not tag.endswith("-Q")}
+    assert set(np.unique(costs)) == {0, np.inf}
+
+
+def test_phrases_as_preferences_give_way_to_what_binds():
+    binding = [Gazetteer("P", ["York Times"]), Gazetteer("Q", ["May"], must=False)]
+    soft = [Soft(Gazetteer("Q", ["New York", "in", "May"]), 1.5), Soft(Gazetteer("P", ["in", "Times"], must=False), 0.25)]
+    costs = system(soft + binding).phrases_in(["in", "New", "York", "Times", "May"])
+    at = {tag: k for k, tag in enumerate(TAGS)}
+    assert [costs[0, at[tag]] for tag in ("S-Q", "O", "B-Q", "S-P")] == [0, 1.5, 1.5, 1.5]  # and what is asked for gives no way
+    assert not costs[1].any()  # York is of another phrase
+    assert [costs[2, at[tag]] for tag in ("B-P", "O")] == [0, np.inf]
+    assert [costs[4, at[tag]] for tag in ("O", "S-Q", "S-P")] == [1.5, np.inf, 1.5]
+
+
+def times_broken(rule, tags):
+    """Of a user's sequence in IOB2."""
+    match rule:
+        case NeverFollows(before, tag):
+            return [*itertools.pairwise(tags)].count((before, tag))
+        case OnlyFollows(tag, befores):
+            return sum(t == tag and (i == 0 or tags[i - 1] not in befores) for i, t in enumerate(tags))
+        case AtMostOnce(kind):
+            return max(0, sum(t == f"B-{kind}" for t in tags) - 1)
+    return int(not meant(rule, tags))
+
+
+@pytest.mark.parametrize("binding", [[], [Starts(["O", "B-Q"]), AtMostOnce("Q")]])
+def test_preferences_weigh_each_time_that_they_are_broken(binding):
+    soft = [Soft(rule, 0.5 + k) for k, rule in enumerate([*RULES, NeverFollows("B-P", "B-Q")])]
+    compiled = system(binding + soft)
+    follow, start, end, tag = compiled.expanded()
+    found = {}
+    for path in itertools.product(range(len(tag)), repeat=3):
+        cost = start[path[0]] + end[path[-1]] + sum(follow[a, b] for a, b in itertools.pairwise(path))
+        if np.isfinite(cost):
+            tags = tuple(TAGS[tag[s]] for s in path)
+            assert tags not in found  # one path a sequence
+            found[tags] = cost
+    legal = {tags: convert(tags, "IOB2") for tags in sequences(system([]), 3)}
+    assert set(found) == {tags for tags, own in legal.items() if all(meant(rule, own) for rule in binding)}
+    for tags, cost in found.items():
+        assert cost == pytest.approx(sum(one.weight * times_broken(one.rule, legal[tags]) for one in soft)), tags
 
 
 def test_plain_tags():
     compiled = TagSystem.of([AtMostOnce("x")], ("x", "y"), {"x", "y"}, None, legal_transitions(("x", "y"), None))
     assert compiled.n_memories == 2
     follow, start, _, _ = compiled.expanded()
-    assert start.tolist() == [False, True, True, False]
-    assert not follow[2].tolist()[0]
-    assert follow[2].tolist()[3]
+    assert np.isfinite(start).tolist() == [False, True, True, False]
+    assert np.isinf(follow[2, 0])
+    assert follow[2, 3] == 0
 
 
 @pytest.mark.parametrize(
@@ -109,6 +153,8 @@ def test_plain_tags():
             "No sentence meets these rules together: sentences end with 'O'; sentences end with 'B-P' or 'I-P'. Drop or mend",
         ),
         ("O", "enstruct.rules.tags"),
+        (Soft(Excludes("B-P", "B-Q"), 1.0), "enstruct.rules.tags"),
+        (Soft(AtMostOnce("R"), 1.0), "type in a rule 'R'"),
         ([AtMostOnce("P")] * 6, "At most 5"),
     ],
 )

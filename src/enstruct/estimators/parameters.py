@@ -14,7 +14,6 @@ from torch import nn
 
 from enstruct import validation
 from enstruct.data.embeddings import WordVectors
-from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.tag_schemes import SCHEMES
 from enstruct.decisions.choose import RULES
 from enstruct.decisions.risk import RISKS
@@ -22,8 +21,9 @@ from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
 from enstruct.methods import Method
-from enstruct.rules.labels import LabelRule
+from enstruct.rules.labels import is_over_labels
 from enstruct.rules.masks import MASK_RULES
+from enstruct.rules.soft import bare
 from enstruct.rules.tags import TAG_RULES
 from enstruct.tasks import LABELS, MASKS, TAGS, Task
 from enstruct.training.optimizers import OPTIMIZERS
@@ -137,7 +137,8 @@ def _of_task(task: Task, automatic_metric: bool = False) -> Table:
 
 
 def _are_tag_rules(value: Any) -> bool:
-    return all(isinstance(one, TAG_RULES) for one in (value if isinstance(value, (list, tuple)) else [value]))
+    several = value if isinstance(value, (list, tuple)) else [value]
+    return all(isinstance(bare(one), TAG_RULES) for one in several)
 
 
 def _are_mask_rules(value: Any) -> bool:
@@ -146,7 +147,7 @@ def _are_mask_rules(value: Any) -> bool:
 
 def _are_rules(value: Any) -> bool:
     several = value if isinstance(value, (list, tuple)) else [value]
-    return all(isinstance(one, (LabelRule, Hierarchy)) for one in several)
+    return all(is_over_labels(one) for one in several)
 
 
 METRIC_OF = {"labels": "metric", "tags": "tag metric", "masks": "mask metric"}

@@ -19,7 +19,7 @@ from enstruct.estimators.tag_format import TagFormat, spans_around_holes
 from enstruct.estimators.tag_rules import plain_words
 from enstruct.inference import Chain
 from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
-from enstruct.joint.chain import ChainJoint, Legal, Links, fit_links, linked, padded
+from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
 from enstruct.rules.tags import TagSystem, tag_may_be
 from enstruct.training.batches import in_order
 from enstruct.validation import check_series
@@ -51,8 +51,8 @@ class TagJoint:
     ) -> TagJoint:
         """``links``: of taggers that answer token by token; None of those whose energy is a chain itself. ``bound``: whether
         sequences that the scheme and the rules forbid are impossible."""
-        parts = (torch.from_numpy(part) for part in (system.follow, system.start, system.end))
-        legal = Legal(*(part if bound else torch.ones_like(part) for part in parts))
+        costs = Costs.of(system.follow, system.start, system.end)
+        costs = costs if bound else costs.free
         system, blocks = system if bound else replace(system, once=()), []
         if isinstance(answers.networks.method.inference, Chain):
             lengths = np.diff(X.offsets)
@@ -62,21 +62,24 @@ class TagJoint:
                     with torch.no_grad():
                         chain = chain_potentials(problem.energy, problem.state)
                     here = Potentials(*(part.cpu().double() if part.is_floating_point() else part.cpu() for part in chain))
-                    blocks.append((some, legal.within(here)))
+                    blocks.append((some, costs.within(here)))
         else:
             links = Links.none(len(system.tags)) if links is None else links
             log_q = log_softmax(answers.logits(X), axis=1)
             for some, values, there in padded(log_q, X.offsets):
-                blocks.append((some, legal.within(linked(values, there, links))))
-        return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(system.tags)), plain_words(words))
+                blocks.append((some, costs.within(linked(values, there, links))))
+        plain = plain_words(words)
+        blocks = [(some, _weighed(chain, [system.phrases_in(plain[i]) for i in some])) for some, chain in blocks]
+        return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(system.tags)), plain)
 
     def remembering(self) -> TagJoint:
         """Under AtMostOnce too, with a state for each tag and memory."""
         if self.memories == self.system.n_memories:
             return self
-        follow, start, end, tag = (torch.from_numpy(part) for part in self.system.expanded())
-        legal = Legal(follow, start, end)
-        blocks = [(some, legal.within(_expanded(chain, tag))) for some, chain in self.chain.blocks]
+        paid = {name: np.zeros_like(getattr(self.system, name)) for name in ("follow", "start", "end")}
+        *parts, tags = replace(self.system, **paid).expanded()
+        costs, tag = Costs.of(*parts), torch.from_numpy(tags)
+        blocks = [(some, costs.within(_expanded(chain, tag))) for some, chain in self.chain.blocks]
         chain = replace(self.chain, blocks=blocks, n_tags=len(tag))
         return replace(self, chain=chain, memories=self.system.n_memories)
 
@@ -105,7 +108,7 @@ class TagJoint:
     def _has_twice(self, tags: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(sentences,) whether sequences laid end to end (tokens,) break AtMostOnce."""
         out = np.zeros(len(self.words), dtype=bool)
-        for begins in self.system.once:
+        for begins, _ in self.system.once:
             out |= np.diff(np.concatenate([[0], np.cumsum(begins[tags])])[self.chain.offsets]) > 1
         return out
 
@@ -180,7 +183,7 @@ class TagJoint:
     def _allowed(self, known: Known | None, what: str) -> NDArray[np.bool_]:
         """(tokens, states)."""
         lengths = [len(words) for words in self.words]
-        may = [self.system.phrases_in(words) for words in self.words]
+        may = [np.isfinite(self.system.phrases_in(words)) for words in self.words]
         if known is not None:
             user_tags = self.tags.user_tags
             table = {tag: np.array([tag_may_be(tag, one, self.tags.user_scheme) for one in self.tags.tags]) for tag in user_tags}
@@ -254,8 +257,19 @@ def learnt_links(answers: TagAnswers, X: Sentences, tags: TagSequences, system: 
     allowed = np.ones((len(tags.tags), n), dtype=bool)
     told = np.flatnonzero(tags.tags >= 0)
     allowed[told] = np.arange(n) == tags.tags[told, None]
-    legal = Legal(*(torch.from_numpy(part) for part in (system.follow, system.start, system.end)))
+    # of what binds alone: links learnt under preferences would take back what these weigh
+    legal = Costs.of(system.follow, system.start, system.end).binding
     return fit_links(log_softmax(answers.logits(X), axis=1), allowed, X.offsets, legal)
+
+
+def _weighed(chain: Potentials, costs: Sequence[NDArray[np.float64]]) -> Potentials:
+    """The chain with what tags of its tokens cost (tokens, tags), as far as that is finite."""
+    if not any(cost.any() for cost in costs):
+        return chain
+    unary = chain.unary.clone()
+    for row, cost in zip(unary, costs, strict=True):
+        row[: len(cost)] += torch.from_numpy(np.where(np.isfinite(cost), cost, 0.0))
+    return chain._replace(unary=unary)
 
 
 def _expanded(chain: Potentials, tag: torch.Tensor) -> Potentials:

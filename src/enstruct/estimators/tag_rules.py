@@ -12,6 +12,7 @@ from enstruct.data.tag_schemes import legal_transitions
 from enstruct.estimators.tag_format import Sentence, TagFormat
 from enstruct.estimators.token_format import as_tuple
 from enstruct.rules.often import Count, check_seldom
+from enstruct.rules.soft import Soft, bare
 from enstruct.rules.tags import AtMostOnce, Gazetteer, NeverFollows, OnlyFollows, TagSystem, tag_may_be
 
 
@@ -30,17 +31,21 @@ def counts(rules: Any, tags: TagFormat, X: Sequence[Sentence], y: Sequence[Seque
     numbers, words = tags.encode(y).split(), plain_words(X)
     out = []
     for rule in several(rules):
-        alone = tag_system(rule, tags)
+        alone = tag_system(bare(rule), tags)
         pairs = [
-            (each, row) for each, row in zip(words, numbers, strict=True) if len(row) and _is_about(rule, alone, tags, each, row)
+            (each, row)
+            for each, row in zip(words, numbers, strict=True)
+            if len(row) and _is_about(bare(rule), alone, tags, each, row)
         ]
         out.append(Count(str(rule), sum(alone.breaks(*pair) for pair in pairs), len(pairs)))
     return out
 
 
 def check_sentences(rules: Any, tags: TagFormat, X: Sequence[Sentence], y: Sequence[Sequence[str | None]]) -> None:
-    """DataError for a rule that tagged sentences break often."""
-    check_seldom(counts(rules, tags, X, y), "training sentences", "mend them, or leave it out")
+    """DataError for a rule that binds and that tagged sentences break often."""
+    binding = [rule for rule in several(rules) if not isinstance(rule, Soft)]
+    mend = "mend them, or give it as a preference, Soft(rule, weight)"
+    check_seldom(counts(binding, tags, X, y), "training sentences", mend)
 
 
 def plain_words(X: Sequence[Sentence]) -> list[list[str]]:
@@ -52,9 +57,9 @@ def _is_about(rule: Any, alone: TagSystem, tags: TagFormat, words: Sequence[str]
     told = row[row >= 0]
     match rule:
         case Gazetteer():
-            return not alone.phrases_in(words).all()
+            return bool(alone.phrases_in(words).any())
         case AtMostOnce():
-            return bool(alone.once[0][told].any())
+            return bool(alone.once[0][0][told].any())
         case NeverFollows() | OnlyFollows():
             return any(tag_may_be(rule.tag, tags.tags[k], tags.user_scheme) for k in set(told.tolist()))
         case _:

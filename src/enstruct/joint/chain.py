@@ -60,21 +60,32 @@ class Links(NamedTuple):
         return cls(**parts) if parts else None
 
 
-class Legal(NamedTuple):
-    """Which tags may follow one another (tags, tags), begin and end a sentence (tags,)."""
+class Costs(NamedTuple):
+    """Of tags that follow one another (tags, tags), begin and end a sentence (tags,): nats, infinite of what is forbidden."""
 
     follow: Tensor
     start: Tensor
     end: Tensor
 
+    @classmethod
+    def of(cls, *parts: NDArray[np.float64]) -> Self:
+        return cls(*map(torch.from_numpy, parts))
+
+    @property
+    def free(self) -> Costs:
+        """Of nothing."""
+        return Costs(*map(torch.zeros_like, self))
+
+    @property
+    def binding(self) -> Costs:
+        """What is forbidden alone."""
+        return Costs(*(torch.where(part.isinf(), part, 0.0) for part in self))
+
     def within(self, p: Potentials) -> Potentials:
-        """What it forbids is impossible."""
-        follow = torch.where(self.follow, p.transitions, IMPOSSIBLE)
-        return p._replace(
-            transitions=follow,
-            start=torch.where(self.start, p.start, IMPOSSIBLE),
-            end=torch.where(self.end, p.end, IMPOSSIBLE),
-        )
+        """The chain with them; what they forbid is impossible."""
+        sums = (part + cost for part, cost in zip((p.transitions, p.start, p.end), self, strict=True))
+        transitions, start, end = (part.clamp(max=IMPOSSIBLE) for part in sums)
+        return p._replace(transitions=transitions, start=start, end=end)
 
 
 def linked(log_q: Tensor, there: Tensor, links: Links) -> Potentials:
@@ -104,7 +115,7 @@ def padded(
         yield some, out, there
 
 
-def fit_links(log_q: NDArray[np.float64], allowed: NDArray[np.bool_], offsets: NDArray[np.int64], legal: Legal) -> Links:
+def fit_links(log_q: NDArray[np.float64], allowed: NDArray[np.bool_], offsets: NDArray[np.int64], legal: Costs) -> Links:
     """The links of largest exact likelihood on so many sentences as TAUGHT at most, held near none by DECAY.
 
     log_q (tokens, tags): of sentences that the tagger has not learnt from; ``allowed`` (tokens, tags): the tags that each token

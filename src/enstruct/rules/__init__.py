@@ -9,8 +9,8 @@ from enstruct.rules.labels import Forbids as Forbids
 from enstruct.rules.labels import Implies as Implies
 from enstruct.rules.labels import Not as Not
 from enstruct.rules.labels import Requires as Requires
-from enstruct.rules.labels import Soft as Soft
 from enstruct.rules.labels import predicate as predicate
+from enstruct.rules.soft import Soft as Soft
 from enstruct.rules.system import RuleSystem as RuleSystem
 from enstruct.rules.text import parse_rule as parse_rule
 from enstruct.rules.text import read_rules as read_rules

@@ -24,6 +24,7 @@ import numpy as np
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import ConfigError, shown
 from enstruct.rules.inequality import Inequality, at_least
+from enstruct.rules.soft import Soft, bare
 
 MOST_TABLED = 10
 """Labels of a predicate, of which all sets are tried."""
@@ -186,30 +187,14 @@ def _answer(holds: Callable[[frozenset[Any]], bool], some: tuple[Any, ...], word
     return bool(answer)
 
 
-@dataclass(frozen=True)
-class Soft:
-    """``rule`` as a preference: weight, in nats, of each of its inequalities that a label set breaks."""
-
-    rule: Any
-    weight: float
-
-    def __post_init__(self) -> None:
-        if isinstance(self.rule, Soft) or not isinstance(self.rule, (LabelRule, Hierarchy)):
-            raise ConfigError(
-                f"Soft takes a rule over labels that is not soft itself, not {self.rule!r:.80}. Rules over tags and masks bind."
-            )
-        if not (isinstance(self.weight, (int, float)) and 0 < self.weight < float("inf")):
-            raise ConfigError(f"Soft({str(self.rule)!r:.100}) needs a weight in nats above 0, not {self.weight!r:.40}.")
-
-    def inequalities(self, number: Number) -> list[Inequality]:
-        return inequalities_of(self.rule, number)
-
-    def __str__(self) -> str:
-        return f"{self.weight:g} nats: {self.rule}"
+def is_over_labels(rule: Any) -> bool:
+    """Whether it is a rule over labels, soft or not."""
+    return not isinstance(rule, type) and isinstance(bare(rule), (LabelRule, Hierarchy))
 
 
 def inequalities_of(rule: Any, number: Number) -> list[Inequality]:
-    """Of any rule; those of a hierarchy go by label numbers."""
+    """Of any rule, soft or not; those of a hierarchy go by label numbers."""
+    rule = bare(rule)
     if isinstance(rule, Hierarchy):
         return [at_least(1, (parent,), (child,)) for parent, child in rule.edges if parent != child]
     return rule.inequalities(number)

@@ -22,8 +22,9 @@ from scipy.sparse.csgraph import connected_components
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import ConfigError, DataError, shortened, shown, unknown_name
 from enstruct.rules.inequality import Inequality
-from enstruct.rules.labels import LabelRule, Soft, inequalities_of, words_of
+from enstruct.rules.labels import inequalities_of, is_over_labels, words_of
 from enstruct.rules.often import Count, check_seldom
+from enstruct.rules.soft import Soft, bare
 from enstruct.rules.states import legal_states
 from enstruct.validation import is_whole
 
@@ -73,13 +74,13 @@ class RuleSystem:
         found: list[tuple[Inequality, int, float]] = []
 
         for k, rule in enumerate(several):
-            if isinstance(rule, type) or not isinstance(rule, (LabelRule, Hierarchy)):
+            if not is_over_labels(rule):
                 raise ConfigError(f"rules= takes rules of enstruct.rules over labels, not {rule!r:.80}.")
-            bare = rule.rule if isinstance(rule, Soft) else rule
-            if isinstance(bare, Hierarchy):
-                if not is_whole(bare.n_labels) or bare.n_labels != len(names):
-                    raise ConfigError(f"rules= has a hierarchy of {shown(bare.n_labels)} labels, and there are {len(names)}.")
-                bare.check()
+            tree = bare(rule)
+            if isinstance(tree, Hierarchy):
+                if not is_whole(tree.n_labels) or tree.n_labels != len(names):
+                    raise ConfigError(f"rules= has a hierarchy of {shown(tree.n_labels)} labels, and there are {len(names)}.")
+                tree.check()
             weight = rule.weight if isinstance(rule, Soft) else np.inf
             number = partial(_number, numbers, rule)
             found += [(one, k, weight) for one in inequalities_of(rule, number) if not one.always]

@@ -8,6 +8,7 @@
     always PER: Ada Lovelace; Ada         where one of these phrases stands it is a span of the type
     never PER: Lovelace Street            no token of it is part of one
     always LOC in places.txt              the phrases of a file, a line each, found beside the rules; "never ... in" likewise
+    soft 0.5: at most one: PER            a preference, of 0.5 nats each time that it is broken; of any of these
 
 Names with blanks, a comma, a colon or a semicolon in them are put in double quotes. In YAML several tags or phrases may be a
 list, ``- starts: [O, B-PER]``.
@@ -20,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, ParseError, shown
+from enstruct.rules.soft import Soft
 from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
-from enstruct.rules.text import line_of, read_rule_file, read_text
+from enstruct.rules.text import SOFT, line_of, read_rule_file, read_text, weight_of
 
 FORMS = (
-    "a never follows b; a only follows: b, c; starts: a, b; ends: a, b; at most one: T; always T: phrase; phrase; never T in FILE"
+    "a never follows b; a only follows: b, c; starts: a, b; ends: a, b; at most one: T; always T: phrase; never T in FILE; "
+    "soft 0.5: rule"
 )
 NAME = r'("[^"]+"|[^\s",:;]+)'
 
@@ -38,6 +41,8 @@ def read_tag_rules(path: Path | str) -> list[Any]:
 def parse_tag_rule(line: str, folder: Path | str = ".") -> Any:
     """The rule that a line says, files of phrases being below ``folder``. ConfigError for a line that says none."""
     line = line.strip()
+    if soft := SOFT.fullmatch(line):
+        return Soft(parse_tag_rule(soft[2], folder), weight_of(soft[1]))
     if found := re.fullmatch(rf"{NAME}\s+never\s+follows\s*:?\s*{NAME}", line, re.IGNORECASE):
         return NeverFollows(_bare(found[2]), _bare(found[1]))
     if found := re.fullmatch(rf"{NAME}\s+only\s+follows\s*:?\s*(.+)", line, re.IGNORECASE):

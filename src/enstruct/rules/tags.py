@@ -4,7 +4,9 @@
     AtMostOnce(type)                at most one span of the type a sentence, or one token of a plain tag
     Gazetteer(type, phrases)        where a phrase stands, it is a span of the type; must=False: no token of it is part of one
 
-All bind, and stay exact: sequences that keep them are those of a chain, with a bit more of memory for every AtMostOnce.
+All bind, unless they are preferences, Soft(rule, weight): a sequence is exp(-weight) times as probable for each pair of
+neighbours, beginning or end of a sentence, further span of the type, and token of a phrase that breaks it. All stay exact:
+sequences that keep them are those of a chain, with a bit more of memory for every AtMostOnce.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from enstruct.errors import ConfigError, shown, unknown_name
 from enstruct.rules.smallest import refused, smallest_conflict
+from enstruct.rules.soft import Soft, bare
 
 MOST_ONCE = 5
 """Rules AtMostOnce at most: each doubles the states of the chain."""
@@ -90,16 +93,16 @@ TAG_RULES = (NeverFollows, OnlyFollows, Starts, Ends, AtMostOnce, Gazetteer)
 
 @dataclass(frozen=True)
 class TagSystem:
-    """Compiled for trained tags. ``follow`` (tags, tags), ``start``, ``end`` (tags,): what the scheme and the rules allow;
-    ``once``: (tags,) for each AtMostOnce, the tags that begin one; ``gazetteers``: (rule, length -> its phrases of so many
-    words), the longest first."""
+    """Compiled for trained tags. ``follow`` (tags, tags), ``start``, ``end`` (tags,): what they cost, in nats, infinite where the
+    scheme or a rule forbids; ``once``: for each AtMostOnce the tags that begin one (tags,), and what a further one costs;
+    ``gazetteers``: (rule, what a token costs that breaks it, length -> its phrases of so many words, the longest first)."""
 
     tags: tuple[str, ...]
-    follow: NDArray[np.bool_]
-    start: NDArray[np.bool_]
-    end: NDArray[np.bool_]
-    once: tuple[NDArray[np.bool_], ...]
-    gazetteers: tuple[tuple[Gazetteer, dict[int, set[tuple[str, ...]]]], ...]
+    follow: NDArray[np.float64]
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    once: tuple[tuple[NDArray[np.bool_], float], ...]
+    gazetteers: tuple[tuple[Gazetteer, float, dict[int, set[tuple[str, ...]]]], ...]
 
     @classmethod
     def of(cls, rules: Any, tags: Sequence[str], user_tags: Iterable[str], scheme: str | None, legal: Any) -> TagSystem:
@@ -120,7 +123,7 @@ class TagSystem:
     def _compiled(
         cls, several: Sequence[Any], tags: Sequence[str], user_tags: Iterable[str], scheme: str | None, legal: Any
     ) -> TagSystem:
-        follow, start, end = (np.array(part) for part in legal)
+        follow, start, end = (np.where(part, 0.0, np.inf) for part in legal)
         known, types = sorted(user_tags), sorted({tag[2:] for tag in tags if tag != "O"} if scheme else set(tags))
         once, gazetteers = [], []
 
@@ -134,28 +137,30 @@ class TagSystem:
                 raise ConfigError(f"A rule of tags takes a list of them, not {shown(several)}.")
             return np.any([places(tag) for tag in several], axis=0)
 
-        for rule in several:
+        for given in several:
+            rule, weight = bare(given), float(given.weight) if isinstance(given, Soft) else np.inf
             if isinstance(rule, (AtMostOnce, Gazetteer)) and rule.type not in types:
                 raise ConfigError(str(unknown_name("type in a rule", str(rule.type), types)))
             match rule:
                 case NeverFollows(before, tag):
-                    follow &= ~np.outer(places(before), places(tag))
+                    follow[np.outer(places(before), places(tag))] += weight
                 case OnlyFollows(tag, befores):
-                    follow &= ~np.outer(~any_of(befores), places(tag))
-                    start &= ~places(tag)
+                    follow[np.outer(~any_of(befores), places(tag))] += weight
+                    start[places(tag)] += weight
                 case Starts(some):
-                    start &= any_of(some)
+                    start[~any_of(some)] += weight
                 case Ends(some):
-                    end &= any_of(some)
+                    end[~any_of(some)] += weight
                 case AtMostOnce(kind):
-                    once.append(np.array([tag in (f"B-{kind}", f"S-{kind}") if scheme else tag == kind for tag in tags]))
+                    begins = [tag in (f"B-{kind}", f"S-{kind}") if scheme else tag == kind for tag in tags]
+                    once.append((np.array(begins), weight))
                 case Gazetteer(_, phrases):
                     if isinstance(phrases, str) or not all(isinstance(phrase, str) for phrase in phrases):
                         raise ConfigError(f"{str(rule)[:80]}: phrases are a list of texts, as ['New York', 'Rome'].")
                     by_length: dict[int, set[tuple[str, ...]]] = {}
                     for words in filter(None, (tuple(phrase.split()) for phrase in phrases)):
                         by_length.setdefault(len(words), set()).add(words)
-                    gazetteers.append((rule, dict(sorted(by_length.items(), reverse=True))))
+                    gazetteers.append((rule, weight, dict(sorted(by_length.items(), reverse=True))))
                 case _:
                     raise ConfigError(f"rules= of a tagger takes rules of enstruct.rules.tags, not {rule!r:.80}.")
         if len(once) > MOST_ONCE:
@@ -165,18 +170,18 @@ class TagSystem:
     @property
     def is_possible(self) -> bool:
         """Whether a sentence of some length can be tagged."""
-        follow, reached, end, _ = self.expanded()
+        follow, reached, end, _ = (np.isfinite(part) for part in self.expanded())
         while True:
             further = reached | follow[reached].any(0)
             if (further == reached).all():
                 return bool((reached & end).any())
             reached = further
 
-    def phrases_in(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """(tokens, tags) that the gazetteers leave to a sentence's tokens. Of phrases that must be there the first and longest
-        counts; those that must not give way to them."""
-        may, taken = np.ones((len(words), len(self.tags)), dtype=bool), np.zeros(len(words), dtype=bool)
-        for rule, by_length in sorted(self.gazetteers, key=lambda pair: not pair[0].must):
+    def phrases_in(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that are to be there the first and longest
+        counts; those that are not give way to them, and preferences to what binds."""
+        costs, taken = np.zeros((len(words), len(self.tags))), np.zeros(len(words), dtype=bool)
+        for rule, weight, by_length in sorted(self.gazetteers, key=lambda one: (np.isfinite(one[1]), not one[0].must)):
             for length, phrases in by_length.items():
                 for at in range(len(words) - length + 1):
                     here = slice(at, at + length)
@@ -185,21 +190,21 @@ class TagSystem:
                     if rule.must:
                         taken[here] = True
                         for t, tag in enumerate(span_tags(rule.type, length, self.tags), at):
-                            may[t] = [one == tag for one in self.tags]
+                            costs[t, [one != tag for one in self.tags]] += weight
                     else:
-                        may[here] &= np.array([one[2:] != rule.type and one != rule.type for one in self.tags])
-        return may
+                        costs[here, [one[2:] == rule.type or one == rule.type for one in self.tags]] += weight
+        return costs
 
     # -- what tagged sentences break -----------------------------------------------------------------------
 
     def breaks(self, words: Sequence[str], tags: NDArray[np.int64]) -> bool:
         """Whether a sentence's trained tags (tokens,), -1 being open, break something."""
         told = tags >= 0
-        if not self.phrases_in(words)[told, tags[told]].all() or any(begins[tags[told]].sum() > 1 for begins in self.once):
+        if self.phrases_in(words)[told, tags[told]].any() or any(begins[tags[told]].sum() > 1 for begins, _ in self.once):
             return True
         pairs = told[:-1] & told[1:]
-        ends = [may[tags[at]] for may, at in ((self.start, 0), (self.end, -1)) if told[at]]
-        return not (all(ends) and self.follow[tags[:-1][pairs], tags[1:][pairs]].all())
+        ends = [costs[tags[at]] for costs, at in ((self.start, 0), (self.end, -1)) if told[at]]
+        return any(ends) or bool(self.follow[tags[:-1][pairs], tags[1:][pairs]].any())
 
     # -- the memory that AtMostOnce takes ----------------------------------------------------------------
 
@@ -207,17 +212,16 @@ class TagSystem:
     def n_memories(self) -> int:
         return 2 ** len(self.once)
 
-    def expanded(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
+    def expanded(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
         """(follow, start, end, the tag that each is) over states (tag, which types were there already), tags changing fastest."""
         n, states = len(self.tags), self.n_memories * len(self.tags)
-        follow, start = np.zeros((states, states), dtype=bool), np.zeros(states, dtype=bool)
+        follow, start = np.full((states, states), np.inf), np.full(states, np.inf)
         for before in range(self.n_memories):
             for tag in range(n):
-                begun = [bool(one[tag]) for one in self.once]
-                if any(begins and before >> k & 1 for k, begins in enumerate(begun)):
-                    continue  # it was there
-                after = before | sum(1 << k for k, begins in enumerate(begun) if begins)
-                follow[before * n : before * n + n, after * n + tag] = self.follow[:, tag]
+                begun = [k for k, (begins, _) in enumerate(self.once) if begins[tag]]
+                again = sum(self.once[k][1] for k in begun if before >> k & 1)
+                after = before | sum(1 << k for k in begun)
+                follow[before * n : before * n + n, after * n + tag] = self.follow[:, tag] + again
                 if before == 0:
                     start[after * n + tag] = self.start[tag]
         return follow, start, np.tile(self.end, self.n_memories), np.tile(np.arange(n), self.n_memories)

@@ -20,11 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, DataError, ParseError, shown
-from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, Soft, inequalities_of
+from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, inequalities_of
+from enstruct.rules.soft import Soft
 
 COUNTED: dict[str, Callable[[int, Any], Any]] = {"at most": AtMost, "at least": AtLeast, "exactly": Exactly}
 DEEPEST = 10
 """Brackets within brackets of YAML, of which rules need four: reading takes as long as their square."""
+SOFT = re.compile(r"soft\s+([0-9.]+(?:[eE][-+]?\d+)?)\s*:\s*(.+)", re.IGNORECASE)
+"""A weight in nats, and a rule."""
 FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a, b; a requires: b, c; soft 2: a -> b"
 
 
@@ -59,6 +62,8 @@ def line_of(item: Any) -> str:
         return item
     if isinstance(item, dict) and len(item) == 1:
         ((key, value),) = item.items()
+        if isinstance(value, dict):  # soft 0.5: {starts: [O, B-PER]}
+            return f"{key}: {line_of(value)}"
         by = "; " if str(key).split()[:1] in (["always"], ["never"]) else ", "
         return f"{key}: {by.join(map(str, value)) if isinstance(value, list) else value}"
     raise ConfigError(f"{shown(item)} is no rule: write it as a line, in quotes where it has a colon.")
@@ -112,8 +117,8 @@ def _sound_rule(what: Any) -> Any:
 def parse_rule(line: str) -> Any:
     """The rule that a line says. ConfigError for a line that says none."""
     line = line.strip()
-    if soft := re.fullmatch(r"soft\s+([0-9.]+(?:[eE][-+]?\d+)?)\s*:\s*(.+)", line, re.IGNORECASE):
-        return Soft(parse_rule(soft[2]), _weight(soft[1]))
+    if soft := SOFT.fullmatch(line):
+        return Soft(parse_rule(soft[2]), weight_of(soft[1]))
     if counted := re.fullmatch(r"(at\s+most|at\s+least|exactly)\s+(\d{1,9})\s*:\s*(.+)", line, re.IGNORECASE):
         return COUNTED[" ".join(counted[1].lower().split())](int(counted[2]), _names(counted[3], ","))
     if exclude := re.fullmatch(r"exclude\s*:\s*(.+)", line, re.IGNORECASE):
@@ -146,7 +151,7 @@ def _of_mapping(content: Any) -> Any:
                 f"{shown(content)} is no rule: see {{if:, then:}}, {{exclude:}}, {{exactly: 1, of:}}, {{label:, requires:}}, or "
                 "put quotes around a line that has a colon."
             )
-    return rule if weight is None else Soft(rule, _weight(weight))
+    return rule if weight is None else Soft(rule, weight_of(weight))
 
 
 def _of_yaml_names(labels: Any) -> tuple[Any, ...]:
@@ -157,7 +162,7 @@ def _of_yaml_names(labels: Any) -> tuple[Any, ...]:
     )
 
 
-def _weight(value: Any) -> float:
+def weight_of(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
