@@ -129,3 +129,25 @@ def test_what_is_no_parquet(tmp_path):
     (tmp_path / "mine.parquet").write_bytes(b"PAR1 but no more")
     with pytest.raises(ParseError, match="not a readable Parquet file"):
         convert(tmp_path / "mine.parquet", tmp_path / "rows", -1)
+
+
+def test_rows_without_labels(tmp_path):
+    """To be answered: the features of the same file, whatever its lines begin with, and no labels."""
+    for k, content in enumerate([*LINES.values(), " 1:1 3:2\n 2:0.5\n"]):
+        (tmp_path / "mine.svm").write_text(content)
+        convert(tmp_path / "mine.svm", tmp_path / f"rows{k}", ())
+        found, whole = load(tmp_path / f"rows{k}"), read_file(tmp_path / "mine.svm", n_labels=4)
+        assert found.Y.shape == (len(whole), 0)
+        assert found.first_feature == whole.first_feature
+        np.testing.assert_allclose(found.X.read().toarray(), whole.X.toarray(), rtol=1e-6)
+    table = {"a": [1.5, 2.0, 3.0], "b": [0, 1, 0]}
+    pd.DataFrame(table).to_parquet(tmp_path / "mine.parquet")
+    pd.DataFrame(table).to_csv(tmp_path / "mine.csv", index=False)
+    for kind in ("parquet", "csv"):
+        convert(tmp_path / f"mine.{kind}", tmp_path / kind, (), ["b"])
+        found = load(tmp_path / kind)
+        assert (found.Y.shape, found.feature_names) == ((3, 0), ("a",))
+        assert found.X.read().ravel().tolist() == table["a"]
+    np.savez(tmp_path / "mine.npz", X=np.eye(3))
+    convert(tmp_path / "mine.npz", tmp_path / "npz", ())
+    assert load(tmp_path / "npz").X.read().tolist() == np.eye(3).tolist()

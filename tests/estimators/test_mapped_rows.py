@@ -164,6 +164,15 @@ def test_the_command_line(tmp_path, capsys):
     assert main(["evaluate", model, folder]) == 0
     assert main(["predict", model, folder, "--out", str(tmp_path / "answers.csv")]) == 0
     assert len((tmp_path / "answers.csv").read_text().splitlines()) == 200
+    (tmp_path / "new.csv").write_text("a,b,c,d\n" + "\n".join(",".join(map(str, x[:4])) for x in COUNTS))
+    new = str(tmp_path / "new")
+    assert main(["data", "convert", str(tmp_path / "new.csv"), new, "--unlabelled", "--labels", "-2"]) == 2
+    assert main(["data", "convert", str(tmp_path / "new.csv"), new, "--unlabelled"]) == 0
+    assert "200 rows, 4 features, 0 labels" in capsys.readouterr().out
+    assert main(["predict", model, new, "--out", str(tmp_path / "of_new.csv")]) == 0
+    assert (tmp_path / "of_new.csv").read_text() == (tmp_path / "answers.csv").read_text()
+    assert main(["evaluate", model, new]) == 2
+    assert "lacks 2 labels of the model" in capsys.readouterr().err
     assert main(["train", folder, "--out", str(tmp_path / "joint")]) == 2
     assert "takes all rows at once" in capsys.readouterr().err
     assert main(["data", "describe", folder]) == 0

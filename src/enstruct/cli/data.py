@@ -84,11 +84,14 @@ def _duplicates(options: Namespace) -> None:
 
 def _convert(options: Namespace) -> None:
     out = options.out
+    if options.unlabelled and options.labels is not None:
+        raise ConfigError("--labels says which columns are labels, and --unlabelled that there are none: leave one out.")
     if out.exists() and not (options.overwrite and is_on_disk(out)):
         what = "add --overwrite to write over it" if is_on_disk(out) else "it is none of these folders"
         raise ConfigError(f"{out} is there already: name another; {what}.")
     with counting_bar("rows") as told:
-        convert(options.data, out, shared.label_argument(options.labels), options.drop, told, options.first_feature)
+        labels = () if options.unlabelled else shared.label_argument(options.labels)
+        convert(options.data, out, labels, options.drop, told, options.first_feature)
     data = read_on_disk(out)
     size = sum(file.stat().st_size for file in out.iterdir())
     counts = {"rows": len(data), "features": data.X.shape[1], "labels": data.Y.shape[1]}

@@ -39,6 +39,7 @@ def convert(
 ) -> None:
     """A file, or a set of the catalogue, as a folder of arrays. ``told`` hears how many rows are written.
 
+    ``labels=()`` : the file has none, and the folder holds rows to be answered; svmlight lines may still begin with some.
     ``first_feature`` : what features of an svmlight file without header count from, 0 or 1; None: 1 unless index 0 occurs.
 
     DataError, ParseError; nothing is left of a folder that could not be finished.
@@ -49,9 +50,9 @@ def convert(
     if kind == ".parquet":
         _convert_parquet(Path(source), out, labels, drop, told)
     elif kind in SVMLIGHT and Path(source).is_file():
-        if drop or labels is not None:
+        if drop or labels not in (None, ()):
             raise DataError(f"{source} says itself which its labels are, and has no columns: leave labels and drop out.")
-        _convert_svmlight(Path(source), out, told, first_feature)
+        _convert_svmlight(Path(source), out, labels is None, told, first_feature)
     elif first_feature is not None:
         raise DataError(f"{source} is no svmlight file, whose features count from a number: leave first_feature out.")
     else:
@@ -60,8 +61,10 @@ def convert(
         told(len(data))
 
 
-def _convert_svmlight(source: Path, out: Path, told: Told, first_feature: int | None) -> None:
+def _convert_svmlight(source: Path, out: Path, labelled: bool, told: Told, first_feature: int | None) -> None:
     header, rows = stream_svmlight(source)
+    if not labelled:
+        header, rows = header and (*header[:2], 0), (([], features) for _, features in rows)
 
     def fill(folder: Path) -> None:
         least, most_feature, most_label = 1, -1, -1
@@ -80,7 +83,7 @@ def _convert_svmlight(source: Path, out: Path, told: Told, first_feature: int | 
                 told(writer.rows)
             if not writer.rows:
                 raise ParseError("no rows", source)
-            if header is None and most_label < 0:
+            if labelled and header is None and most_label < 0:
                 raise ParseError("no row has a label", source)
             first = 0 if header else least if first_feature is None else first_feature
             if least < first:
@@ -168,7 +171,8 @@ def _batches(source: Path, table: Any, columns: list[str]) -> Iterator[Any]:
 def _targets(source: Path, names: list[str], labels: Any, drop: Sequence[str]) -> list[str]:
     """The columns that are labels, told as for CSV files."""
     if labels is None:
-        raise ParseError("which columns are labels? Say how many are last (-6) or first (6), or their names", source)
+        what = "which columns are labels? Say how many are last (-6) or first (6), or their names, or that it has none (--unlabelled)"
+        raise ParseError(what, source)
     if len(set(names)) < len(names):
         raise ParseError("two columns have one name: rename one", source)
     if isinstance(labels, int):
@@ -193,7 +197,7 @@ def _numbers(source: Path, batch: Any, names: list[str]) -> Any:
 
 
 def _told_labels(source: Path, batch: Any, names: list[str]) -> Any:
-    Y = _numbers(source, batch, names)
+    Y = _numbers(source, batch, names) if names else np.zeros((batch.num_rows, 0))
     if not np.isin(Y, (0, 1)).all():
         row, column = np.argwhere(~np.isin(Y, (0, 1)))[0]
         raise ParseError(f"label {shown(names[column])} is {Y[row, column]:g} in a row, and neither 0 nor 1", source)

@@ -35,6 +35,7 @@ def add_actions(p: Parser) -> None:
         default=None,
         help="what features of an svmlight file without header count from, 0 or 1 (1 unless index 0 occurs)",
     )
+    shared.add_switch(converted, "unlabelled", "the file has no labels: rows to be answered")
     add_overwrite(converted)
     actions.add_subcommand("convert", converted)
     duplicates = shared.new_parser("Pairs of images that are nearly the same, across the parts of a set and within them.")
