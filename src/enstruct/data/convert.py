@@ -171,8 +171,8 @@ def _batches(source: Path, table: Any, columns: list[str]) -> Iterator[Any]:
 def _targets(source: Path, names: list[str], labels: Any, drop: Sequence[str]) -> list[str]:
     """The columns that are labels, told as for CSV files."""
     if labels is None:
-        what = "which columns are labels? Say how many are last (-6) or first (6), or their names, or that it has none (--unlabelled)"
-        raise ParseError(what, source)
+        how = "how many are last (-6) or first (6), or their names, or that it has none (--unlabelled)"
+        raise ParseError(f"which columns are labels? Say {how}", source)
     if len(set(names)) < len(names):
         raise ParseError("two columns have one name: rename one", source)
     if isinstance(labels, int):
