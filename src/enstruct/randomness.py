@@ -130,6 +130,11 @@ class Redirecting(TorchDispatchMode):
     Those of which torch has no variant that takes a generator, as attention with dropout fused on an accelerator, draw as ever.
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: torch would import its compiler, of eight hundred modules, to keep this mode out of it; nothing is compiled."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded not in func.tags or kwargs.get("generator") is not None:
