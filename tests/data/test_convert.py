@@ -148,6 +148,10 @@ def test_rows_without_labels(tmp_path):
         found = load(tmp_path / kind)
         assert (found.Y.shape, found.feature_names) == ((3, 0), ("a",))
         assert found.X.read().ravel().tolist() == table["a"]
+    (tmp_path / "mine.svm").write_text("0 1:1\n1 2:1\n")
+    convert(tmp_path / "mine.svm", tmp_path / "labelled")
+    with pytest.raises(EnstructError, match="leave --unlabelled out"):
+        convert(tmp_path / "labelled", tmp_path / "again", ())
     np.savez(tmp_path / "mine.npz", X=np.eye(3))
     convert(tmp_path / "mine.npz", tmp_path / "npz", ())
     assert load(tmp_path / "npz").X.read().tolist() == np.eye(3).tolist()

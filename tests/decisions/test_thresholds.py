@@ -22,7 +22,7 @@ from enstruct.decisions.thresholds import (
 from enstruct.metrics import METRICS, example_f1
 
 
-@pytest.fixture(params=[thresholds.CELLS, 50], ids=["at once", "seven rows at a time"])
+@pytest.fixture(params=[thresholds.CELLS, 50], ids=["at once", "51 rows at a time"])
 def marginals(request, monkeypatch):
     monkeypatch.setattr(thresholds, "CELLS", request.param)
     rng = np.random.default_rng(0)

@@ -44,6 +44,8 @@ def test_files(tmp_path):
         "never follows O",
         "soft: ends: O",
         "soft 0: ends: O",
+        "soft 1: soft 2: ends: O",
+        "soft 1: " * 3000 + "ends: O",
     ],
 )
 def test_other_lines_are_refused_with_their_number(line, tmp_path):

@@ -79,6 +79,7 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
         labels = remembered if isinstance(remembered, str) and "," not in remembered else LABELS
     bare = labels is None and not is_lines and (has_no_labels(model, source) or not Path(source).is_file())
     X, data = read_rows(model, source, labels, options.drop, not bare, text)
+    _check_in_memory(data, source)
     given = data.unknown is not None and bool(data.label_names)  # rows whose labels are all there are labelled anew
     told = data.told()[:, columns(names, data.label_names, data, "labels")] if given else None
     read = labels if labels is not None else notes.get("labels")
@@ -88,6 +89,11 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     how |= {"drop": options.drop or notes.get("drop", []), "text": notes.get("text") if text is None else text}
     contents = _contents(data, source, options.pictures)
     return LabelSets(names, as_rows(X), contents, told, Written(source, lambda: data, tuple(held)), model), how
+
+
+def _check_in_memory(data: Dataset, source: str) -> None:
+    if isinstance(data.X, MappedRows):
+        raise ConfigError(f"{source}: rows that stay in their file cannot be labelled on the page: give the file it was made of.")
 
 
 def _contents(data: Dataset, source: str, pictures: str | None) -> Contents:
@@ -122,8 +128,7 @@ def _from_nothing(options: Namespace) -> Session:
     there = [name for name in names if name in column_names(source)] if is_csv else []
     drop = [*options.drop, *([options.pictures] if is_csv and options.pictures and not text else [])]
     data = _unlabelled(source, there if is_csv else (), drop, text)
-    if isinstance(data.X, MappedRows):
-        raise ConfigError(f"{source}: rows that stay in their file cannot be labelled on the page: give the file it was made of.")
+    _check_in_memory(data, source)
     told = None
     if there:
         table = np.full((len(data), len(names)), np.nan)

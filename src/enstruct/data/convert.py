@@ -57,6 +57,8 @@ def convert(
         raise DataError(f"{source} is no svmlight file, whose features count from a number: leave first_feature out.")
     else:
         data = load(source, "full", labels, drop)
+        if labels == () and data.label_names:
+            raise DataError(f"{source} says itself which its labels are: leave --unlabelled out; models answer it as it is.")
         write_on_disk(out, data)
         told(len(data))
 

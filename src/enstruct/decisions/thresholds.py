@@ -196,8 +196,9 @@ def _f1(shared: NDArray[np.float64], total: NDArray[np.float64], of_nothing: flo
 
 def _some_at_a_time(p: NDArray[Any]) -> Iterator[slice]:
     """Rows of about ``CELLS`` cells each: rare labels' marginals over their shares are all above the smallest threshold, and what
-    is counted of such a cell takes far more memory than the cell."""
-    at_once = max(1, CELLS // max(1, p.shape[1]))
+    is counted of such a cell takes far more memory than the cell. Never fewer rows than thresholds: counts are tables of labels
+    by thresholds."""
+    at_once = max(len(GRID), CELLS // max(1, p.shape[1]))
     return (slice(begin, begin + at_once) for begin in range(0, p.shape[0], at_once))
 
 

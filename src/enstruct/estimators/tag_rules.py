@@ -31,7 +31,7 @@ def counts(rules: Any, tags: TagFormat, X: Sequence[Sentence], y: Sequence[Seque
     numbers, words = tags.encode(y).split(), plain_words(X)
     out = []
     for rule in several(rules):
-        alone = tag_system(bare(rule), tags)
+        alone = tag_system(rule, tags)
         pairs = [
             (each, row)
             for each, row in zip(words, numbers, strict=True)

@@ -447,7 +447,9 @@ class EnergySequenceTagger(EnergyEstimator):
         return self._joint(X).log_probability(y, known)
 
     def tag_quality(self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]]) -> list[NDArray[np.float64]]:
-        """For each sentence (tokens,) how likely its given tags are, given others (:mod:`enstruct.estimators.tag_issues`)."""
+        """For each sentence (tokens,) how likely its given tags are, given others (:mod:`enstruct.estimators.tag_issues`).
+
+        With rules, preferences too, the tag scheme and the links between tags count as well."""
         check_pairs(X, y)
         return self._joint(X, bound=self._ruled).quality(y)
 

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, ParseError, shown
-from enstruct.rules.soft import Soft
 from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts
-from enstruct.rules.text import SOFT, line_of, read_rule_file, read_text, weight_of
+from enstruct.rules.text import line_of, read_rule_file, read_text, soft_of
 
 FORMS = (
     "a never follows b; a only follows: b, c; starts: a, b; ends: a, b; at most one: T; always T: phrase; never T in FILE; "
@@ -41,8 +40,8 @@ def read_tag_rules(path: Path | str) -> list[Any]:
 def parse_tag_rule(line: str, folder: Path | str = ".") -> Any:
     """The rule that a line says, files of phrases being below ``folder``. ConfigError for a line that says none."""
     line = line.strip()
-    if soft := SOFT.fullmatch(line):
-        return Soft(parse_tag_rule(soft[2], folder), weight_of(soft[1]))
+    if soft := soft_of(line, lambda rule: parse_tag_rule(rule, folder)):
+        return soft
     if found := re.fullmatch(rf"{NAME}\s+never\s+follows\s*:?\s*{NAME}", line, re.IGNORECASE):
         return NeverFollows(_bare(found[2]), _bare(found[1]))
     if found := re.fullmatch(rf"{NAME}\s+only\s+follows\s*:?\s*(.+)", line, re.IGNORECASE):

@@ -24,6 +24,8 @@ from enstruct.rules.soft import Soft, bare
 
 MOST_ONCE = 5
 """Rules AtMostOnce at most: each doubles the states of the chain."""
+HEAVIEST = 1000.0
+"""Nats that a preference weighs at most: far less than what is impossible, and exp(-1000) is nothing."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class TagSystem:
             return np.any([places(tag) for tag in several], axis=0)
 
         for given in several:
-            rule, weight = bare(given), float(given.weight) if isinstance(given, Soft) else np.inf
+            rule, weight = bare(given), min(float(given.weight), HEAVIEST) if isinstance(given, Soft) else np.inf
             if isinstance(rule, (AtMostOnce, Gazetteer)) and rule.type not in types:
                 raise ConfigError(str(unknown_name("type in a rule", str(rule.type), types)))
             match rule:
@@ -178,10 +180,11 @@ class TagSystem:
             reached = further
 
     def phrases_in(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that are to be there the first and longest
-        counts; those that are not give way to them, and preferences to what binds."""
-        costs, taken = np.zeros((len(words), len(self.tags))), np.zeros(len(words), dtype=bool)
+        """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that must be there the first and longest
+        counts, of all rules; others give way to them. Preferences add up, each by its own first and longest phrases."""
+        costs, bound = np.zeros((len(words), len(self.tags))), np.zeros(len(words), dtype=bool)
         for rule, weight, by_length in sorted(self.gazetteers, key=lambda one: (np.isfinite(one[1]), not one[0].must)):
+            taken = bound if np.isinf(weight) else bound.copy()
             for length, phrases in by_length.items():
                 for at in range(len(words) - length + 1):
                     here = slice(at, at + length)

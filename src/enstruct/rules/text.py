@@ -117,8 +117,8 @@ def _sound_rule(what: Any) -> Any:
 def parse_rule(line: str) -> Any:
     """The rule that a line says. ConfigError for a line that says none."""
     line = line.strip()
-    if soft := SOFT.fullmatch(line):
-        return Soft(parse_rule(soft[2]), weight_of(soft[1]))
+    if soft := soft_of(line, parse_rule):
+        return soft
     if counted := re.fullmatch(r"(at\s+most|at\s+least|exactly)\s+(\d{1,9})\s*:\s*(.+)", line, re.IGNORECASE):
         return COUNTED[" ".join(counted[1].lower().split())](int(counted[2]), _names(counted[3], ","))
     if exclude := re.fullmatch(r"exclude\s*:\s*(.+)", line, re.IGNORECASE):
@@ -160,6 +160,15 @@ def _of_yaml_names(labels: Any) -> tuple[Any, ...]:
         _name(one) if isinstance(one, str) else Not(one["not"]) if isinstance(one, dict) and set(one) == {"not"} else one
         for one in several
     )
+
+
+def soft_of(line: str, parse: Callable[[str], Any]) -> Soft | None:
+    """The preference that a line says, ``parse`` reading its rule; None for another line. ConfigError where it is soft twice."""
+    if not (found := SOFT.fullmatch(line)):
+        return None
+    if SOFT.fullmatch(found[2]):
+        raise ConfigError(f"{shown(line)} is soft twice: give it one weight.")
+    return Soft(parse(found[2]), weight_of(found[1]))
 
 
 def weight_of(value: Any) -> float:
