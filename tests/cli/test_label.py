@@ -127,8 +127,8 @@ def test_json_lines(served):
     assert {line["from"] for line in lines} == {"radio"}
 
 
-def test_a_named_set_becomes_a_table(served, monkeypatch, tmp_path):
-    """Features of other formats than CSV are written too, and train."""
+def test_a_named_set_becomes_a_table(served, monkeypatch, tmp_path, capsys):
+    """Features of other formats than CSV are written too, and train; of a folder of arrays they stay there."""
     _, acts = served
     monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
     assert main(["data", "synthetic", "mine.npz", "--rows", "60"]) == 0
@@ -142,6 +142,10 @@ def test_a_named_set_becomes_a_table(served, monkeypatch, tmp_path):
         assert float(table[4]["x3"]) == pytest.approx(
             stored[next(name for name in stored.files if stored[name].shape == (60, 64))][4, 3]
         )
+    assert main(["data", "convert", "mine.npz", "rows"]) == 0
+    assert main(["label", "m", "rows", "--out", "b.jsonl"]) == 2
+    assert "give the file it was made of" in capsys.readouterr().err
+    assert not (tmp_path / "b.jsonl").exists()
 
 
 @pytest.mark.parametrize(

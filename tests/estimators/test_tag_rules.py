@@ -46,4 +46,6 @@ def test_rules_that_sentences_break_often_are_refused():
         check_sentences([AtMostOnce("P")], FORMAT, X * 20, Y * 20)
     check_sentences([Soft(AtMostOnce("P"), 1.0)], FORMAT, X * 20, Y * 20)
     assert counts(Soft(AtMostOnce("P"), 1.0), FORMAT, X, Y) == [("1 nats: at most one 'P' a sentence", 1, 2)]
+    (never,) = counts(Soft(Starts(["I-P"]), 1.0), FORMAT, X, Y)  # which none can keep: no rule that binds could be so
+    assert (never.broken, never.about) == (3, 4)
     assert counts(None, FORMAT, X, Y) == []

@@ -82,7 +82,7 @@ def test_a_users_tag_stands_for_the_trained_ones_that_are_written_so(scheme):
 
 def test_gazetteers():
     rules = [Gazetteer("P", ["New York", "York"]), Gazetteer("Q", ["York Times", "May"], must=False)]
-    costs = system(rules).phrases_in(["in", "New", "York", "Times", "May", "York"])
+    costs = system(rules).phrase_costs(["in", "New", "York", "Times", "May", "York"])
     names = [{tag for tag, cost in zip(TAGS, row, strict=True) if not cost} for row in costs]
     assert names[1:3] == [{"B-P"}, {"E-P"}]
     assert names[5] == {"S-P"}
@@ -94,14 +94,14 @@ def test_gazetteers():
 def test_phrases_as_preferences_give_way_to_what_binds():
     binding = [Gazetteer("P", ["York Times"]), Gazetteer("Q", ["May"], must=False)]
     soft = [Soft(Gazetteer("Q", ["New York", "in", "May"]), 1.5), Soft(Gazetteer("P", ["in", "Times"], must=False), 0.25)]
-    costs = system(soft + binding).phrases_in(["in", "New", "York", "Times", "May"])
+    costs = system(soft + binding).phrase_costs(["in", "New", "York", "Times", "May"])
     at = {tag: k for k, tag in enumerate(TAGS)}
     assert [costs[0, at[tag]] for tag in ("S-Q", "O", "B-Q", "S-P")] == [0, 1.5, 1.5, 1.75]
     assert not costs[1].any()  # York is of another phrase
     weights = {kind: system([Soft(Gazetteer(kind, ["May"]), 5.0), Soft(Gazetteer("P", ["May"]), 0.5)]) for kind in "PQ"}
-    assert [weights["Q"].phrases_in(["May"])[0, at[tag]] for tag in ("S-P", "S-Q", "O")] == [5, 0.5, 5.5]
-    assert weights["P"].phrases_in(["May"])[0, at["O"]] == 5.5
-    assert system([Soft(Gazetteer("P", ["May"]), 1e9)]).phrases_in(["May"])[0, at["O"]] == 1000
+    assert [weights["Q"].phrase_costs(["May"])[0, at[tag]] for tag in ("S-P", "S-Q", "O")] == [5, 0.5, 5.5]
+    assert weights["P"].phrase_costs(["May"])[0, at["O"]] == 5.5
+    assert system([Soft(Gazetteer("P", ["May"]), 1e9)]).phrase_costs(["May"])[0, at["O"]] == 1000
     assert [costs[2, at[tag]] for tag in ("B-P", "O")] == [0, np.inf]
     assert [costs[4, at[tag]] for tag in ("O", "S-Q", "S-P")] == [1.5, np.inf, 1.5]
 

@@ -66,7 +66,8 @@ def convert(
 def _convert_svmlight(source: Path, out: Path, labelled: bool, told: Told, first_feature: int | None) -> None:
     header, rows = stream_svmlight(source)
     if not labelled:
-        header, rows = header and (*header[:2], 0), (([], features) for _, features in rows)
+        header = None if header is None else (*header[:2], 0)
+        rows = (([], features) for _, features in rows)
 
     def fill(folder: Path) -> None:
         least, most_feature, most_label = 1, -1, -1

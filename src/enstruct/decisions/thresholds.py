@@ -166,7 +166,7 @@ def example_f1_by_threshold(p: NDArray[Any], truth: Any, weight: Any = None) -> 
     for some in _some_at_a_time(p):
         row, label, level = _levels(p[some])
         rows = len(p[some])
-        chosen, shared = _passed(row, level, rows), _passed(row, level, rows, _values(y[some], row, label))
+        chosen, shared = (_passed(_met(row, level, rows, weight)) for weight in (None, _values(y[some], row, label)))
         total = chosen + np.asarray(y[some].sum(1, dtype=np.float64)).reshape(-1, 1)
         parts.append(_f1(shared, total, 1.0))
     return np.asarray(np.average(np.concatenate(parts), axis=0, weights=weight))
@@ -185,9 +185,9 @@ def _counts_by_label(p: NDArray[Any], y: sparse.csr_matrix, weight: Any) -> tupl
     for some in _some_at_a_time(p):
         row, label, level = _levels(p[some])
         of_cell = share[some][row]
-        chosen += _passed(label, level, p.shape[1], of_cell)
-        shared += _passed(label, level, p.shape[1], of_cell * _values(y[some], row, label))
-    return shared, chosen + np.asarray(y.T @ share).reshape(-1, 1)
+        chosen += _met(label, level, p.shape[1], of_cell)
+        shared += _met(label, level, p.shape[1], of_cell * _values(y[some], row, label))
+    return _passed(shared), _passed(chosen) + np.asarray(y.T @ share).reshape(-1, 1)
 
 
 def _f1(shared: NDArray[np.float64], total: NDArray[np.float64], of_nothing: float) -> NDArray[np.float64]:
@@ -212,12 +212,17 @@ def _values(y: sparse.csr_matrix, row: NDArray[np.intp], label: NDArray[np.intp]
     return np.asarray(y[row, label], dtype=np.float64).ravel() if len(row) else np.zeros(0)
 
 
-def _passed(
+def _met(
     owner: NDArray[np.intp], level: NDArray[np.intp], owners: int, weight: NDArray[np.float64] | None = None
 ) -> NDArray[Any]:
-    """(owners, len(GRID)): at every threshold, how many cells of each row or label lie at it or above, or their weight."""
-    counts = np.bincount(owner * len(GRID) + level, weight, minlength=owners * len(GRID))
-    return counts.reshape(owners, -1)[:, ::-1].cumsum(1)[:, ::-1]
+    """(owners, len(GRID)): of every row or label, how many cells have this as the highest threshold that they pass, or their
+    weight."""
+    return np.bincount(owner * len(GRID) + level, weight, minlength=owners * len(GRID)).reshape(owners, -1)
+
+
+def _passed(met: NDArray[Any]) -> NDArray[Any]:
+    """(owners, len(GRID)) those at a threshold or above."""
+    return met[:, ::-1].cumsum(1)[:, ::-1]
 
 
 def scores_by_threshold(p: NDArray[Any], truth: Any, metric: str = "example-f1", weight: Any = None) -> NDArray[np.float64]:

@@ -69,7 +69,7 @@ class TagJoint:
             for some, values, there in padded(log_q, X.offsets):
                 blocks.append((some, costs.within(linked(values, there, links))))
         plain = plain_words(words)
-        blocks = [(some, _weighed(chain, [system.phrases_in(plain[i]) for i in some])) for some, chain in blocks]
+        blocks = [(some, _weighed(chain, [system.phrase_costs(plain[i]) for i in some])) for some, chain in blocks]
         return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(system.tags)), plain)
 
     def remembering(self) -> TagJoint:
@@ -183,7 +183,7 @@ class TagJoint:
     def _allowed(self, known: Known | None, what: str) -> NDArray[np.bool_]:
         """(tokens, states)."""
         lengths = [len(words) for words in self.words]
-        may = [np.isfinite(self.system.phrases_in(words)) for words in self.words]
+        may = [np.isfinite(self.system.phrase_costs(words)) for words in self.words]
         if known is not None:
             user_tags = self.tags.user_tags
             table = {tag: np.array([tag_may_be(tag, one, self.tags.user_scheme) for one in self.tags.tags]) for tag in user_tags}

@@ -57,7 +57,7 @@ def _is_about(rule: Any, alone: TagSystem, tags: TagFormat, words: Sequence[str]
     told = row[row >= 0]
     match rule:
         case Gazetteer():
-            return bool(alone.phrases_in(words).any())
+            return bool(alone.phrase_costs(words).any())
         case AtMostOnce():
             return bool(alone.once[0][0][told].any())
         case NeverFollows() | OnlyFollows():

@@ -11,7 +11,7 @@ from enstruct.errors import ConfigError
 @dataclass(frozen=True)
 class Soft:
     """``rule``, over labels or tags, as a preference: weight, in nats, of each of its inequalities that a label set breaks, or of
-    each time that a tag sequence breaks it (:mod:`enstruct.rules.tags`)."""
+    each time that a tag sequence breaks it (:mod:`enstruct.rules.tags`; there more than 1000 count as 1000)."""
 
     rule: Any
     weight: float

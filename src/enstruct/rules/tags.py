@@ -179,7 +179,7 @@ class TagSystem:
                 return bool((reached & end).any())
             reached = further
 
-    def phrases_in(self, words: Sequence[str]) -> NDArray[np.float64]:
+    def phrase_costs(self, words: Sequence[str]) -> NDArray[np.float64]:
         """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that must be there the first and longest
         counts, of all rules; others give way to them. Preferences add up, each by its own first and longest phrases."""
         costs, bound = np.zeros((len(words), len(self.tags))), np.zeros(len(words), dtype=bool)
@@ -203,7 +203,7 @@ class TagSystem:
     def breaks(self, words: Sequence[str], tags: NDArray[np.int64]) -> bool:
         """Whether a sentence's trained tags (tokens,), -1 being open, break something."""
         told = tags >= 0
-        if self.phrases_in(words)[told, tags[told]].any() or any(begins[tags[told]].sum() > 1 for begins, _ in self.once):
+        if self.phrase_costs(words)[told, tags[told]].any() or any(begins[tags[told]].sum() > 1 for begins, _ in self.once):
             return True
         pairs = told[:-1] & told[1:]
         ends = [costs[tags[at]] for costs, at in ((self.start, 0), (self.end, -1)) if told[at]]
