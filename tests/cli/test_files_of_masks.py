@@ -147,9 +147,11 @@ def test_marked_pixels(files, capsys):
 
 def test_rules(files, capsys):
     train = ["train", "set", "--out", "model", *FAST, "--model.binarise", "128", "--rules", "rules.txt"]
-    (files / "rules.txt").write_text("connected 1\nsize 1: 1% to 60%\n")
+    (files / "rules.txt").write_text("connected 1\nsize 1: 1% to 60%\nsoft 0.5: size 1: 90% to 100%\n")
     assert main(train) == 0
-    assert "rule: 1 is in 1 piece at most (broken in 0 of the 20 masks that it is about)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "rule: 1 is in 1 piece at most (broken in 0 of the 20 masks that it is about)" in said
+    assert "rule: 0.5 nats: 1 is 90 to 100% of the image (broken in 20 of the 20 masks that it is about)" in said
     assert main(["predict", "model", "set/test/images", "--out", "found"]) == 0
     for path in (files / "found").iterdir():
         assert 0.01 <= (read_mask(path) == 1).mean() <= 0.6

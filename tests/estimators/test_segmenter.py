@@ -15,6 +15,7 @@ from enstruct.estimators.image_format import SHARES
 from enstruct.estimators.image_format import pictures as pictures_of
 from enstruct.joint import pixels
 from enstruct.methods.masks import MASK_METHODS
+from enstruct.rules import Soft
 from enstruct.rules.masks import Connected, MaskRules, Size
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
@@ -453,6 +454,12 @@ def test_no_mask_breaks_a_rule(tmp_path, pictures):
     for one in (model, EnergySegmenter.load(tmp_path / "m")):
         for answer in (one.predict(images), one.predict(images, known=known), one.predict(images, decision="greedy")):
             assert all(MaskRules.of(rules, (0, 1)).are_kept(mask) for mask in answer)
+    preferred = model.set_params(rules=[Soft(Size(1, 0.9, 1.0), 1e9), Soft(Connected(1), 0.5)])
+    preferred.save(tmp_path / "m")
+    for answer in EnergySegmenter.load(tmp_path / "m").predict(images):
+        assert answer.mean() >= 0.9
+    preferred.set_params(rules=Soft(Size(1, 0.9, 1.0), 1e-3))
+    assert np.array_equal(preferred.predict(images), preferred.set_params(rules=None).predict(images))
     with pytest.raises(ConfigError, match="class in a rule '7'"):
         EnergySegmenter("cross-entropy", max_epochs=1, rules=Connected(7), **FAST).fit(images, masks)
     with pytest.raises(ConfigError, match="rules"):

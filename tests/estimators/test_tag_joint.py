@@ -263,7 +263,7 @@ def test_what_cannot_be_told_is_refused(tagger):
     known = [[None] * len(row) for row in NEW]
     inside = next(tag for tag in sorted(tagger.tags_.user_tags) if tag.startswith("I-"))
     known[2][0] = inside
-    with pytest.raises(DataError, match=f"known tells '{inside}' for token 0 of sentence 2, which IOB2"):
+    with pytest.raises(DataError, match=f"known tells '{inside}' for token 0 of sentence 2, which breaks the scheme IOB2: mend"):
         tagger.predict(NEW, known=known)
     known[2][0] = "B-NONE"
     with pytest.raises(DataError, match="'B-NONE' for token 0 of sentence 2, which training has not seen"):
@@ -288,6 +288,29 @@ def test_what_cannot_be_told_is_refused(tagger):
         tagger.predict(NEW, known=[[None] * len(row) for row in NEW], decision="greedy")
     with pytest.raises(ConfigError, match="type in a rule"):
         EnergySequenceTagger("cross-entropy", **SMALL, rules=AtMostOnce("none")).fit(WORDS, TAGS)
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "crf"])
+def test_a_told_tag_that_breaks_a_rule_is_refused_by_the_name_of_the_rule(method):
+    words, tags = [["Rome", "met", "Ada", "King"], ["she", "ran"]] * 30, [["B-LOC", "O", "B-PER", "I-PER"], ["O", "O"]] * 30
+    rules = [AtMostOnce("LOC"), NeverFollows("B-LOC", "B-PER"), Gazetteer("PER", ["Ada King"]), Soft(NeverFollows("O", "O"), 1.0)]
+    ruled = EnergySequenceTagger(method, **{**SMALL, "max_epochs": 1}, rules=rules).fit(words, tags)
+    for ask in (ruled.predict, ruled.predict_proba):
+        with pytest.raises(DataError) as told:
+            ask([["in", "Rome", "and", "Oslo"]], known=[[None, "B-LOC", None, "B-LOC"]])
+        wrong = "'B-LOC' for token 3 of sentence 0, which breaks at most one 'LOC' a sentence after what is told before it: mend"
+        assert wrong in str(told.value)
+    with pytest.raises(DataError, match="token 1 of sentence 0, which breaks 'B-PER' never follows 'B-LOC' after what is told"):
+        ruled.predict([["in", "Rome"]], known=[["B-LOC", "B-PER"]])
+    with pytest.raises(DataError, match="'O' for token 1 of sentence 1, which breaks 1 phrases that are 'PER': mend"):
+        ruled.predict([["Rome"], ["met", "Ada", "King"]], known=[[None], [None, "O", None]])
+    rules = [AtMostOnce("PER"), NeverFollows("B-LOC", "B-PER"), Gazetteer("PER", ["Ada", "Bo"])]
+    twice = EnergySequenceTagger(method, **{**SMALL, "max_epochs": 1}, rules=rules)
+    twice.fit(words, [["B-LOC", "O", "B-PER", "O"], ["O", "O"]] * 30)
+    with pytest.raises(
+        DataError, match=r"sentence 0 \(Ada met Bo\) keep the rules: at most one 'PER' a sentence; 2 phrases that"
+    ):
+        twice.predict([["Ada", "met", "Bo"]])
 
 
 def test_a_begin_beside_an_open_tag_teaches_no_end():

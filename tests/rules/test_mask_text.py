@@ -3,6 +3,7 @@
 import pytest
 
 from enstruct.errors import ConfigError, ParseError
+from enstruct.rules import Soft
 from enstruct.rules.mask_text import parse_mask_rule, read_mask_rules
 from enstruct.rules.masks import Connected, Size, Within
 
@@ -14,6 +15,7 @@ LINES = {
     "within 1: rows 10% to 90%, columns 0% to 50%": Within(1, 0.1, 0.0, 0.9, 0.5),
     "within 1: rows 0% to 0%": Within(1, 0.0, 0.0, 0.0, 1.0),
     "within 1: columns 20% to 50%": Within(1, 0.0, 0.2, 1.0, 0.5),
+    "soft 2.5: connected 1": Soft(Connected(1), 2.5),
 }
 
 

@@ -8,6 +8,7 @@ import torch
 from scipy import ndimage
 
 from enstruct.errors import ConfigError, DataError
+from enstruct.rules import Soft
 from enstruct.rules.masks import Connected, MaskRules, Size, Within
 
 
@@ -115,3 +116,55 @@ def test_what_is_no_rule_is_refused(rules, message):
         MaskRules.of(rules, (0, 1))
     assert MaskRules.of(None, (0, 1)) is None
     assert MaskRules.of([], (0, 1)) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_mask_under_preferences_is_the_enumerated_one(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(2), size=(3, 3))
+    soft = [Soft(Size(1, 0.6, 0.8), float(rng.uniform(0.2, 4))), Soft(Within(1, 0, 0, 0.5, 1), float(rng.uniform(0.2, 4)))]
+    rules, told = MaskRules.of([*soft, Size(1, 0.1, 0.9)], (0, 1)), np.full((3, 3), -1)
+    told[0, 0] = seed % 3 - 1
+    middle = np.array([[True, True, True], [True, True, True], [False, False, False]])  # rows whose middle lies in the upper half
+
+    def value(mask):
+        broken = [not 6 <= mask.sum() <= 7, (mask.astype(bool) & ~middle).any()]
+        return np.log(np.where(mask == 1, p[..., 1], p[..., 0])).sum() - sum(
+            s.weight for s, b in zip(soft, broken, strict=True) if b
+        )
+
+    every = (np.array(bits).reshape(3, 3) for bits in itertools.product((0, 1), repeat=9))
+    legal = [mask for mask in every if 1 <= mask.sum() <= 8 and (told[0, 0] < 0 or mask[0, 0] == told[0, 0])]
+    found = rules.kept(np.where(told >= 0, told, p.argmax(2)), p, told)
+    assert value(found) == pytest.approx(max(map(value, legal)))
+    assert found[0, 0] == told[0, 0] or told[0, 0] < 0
+
+
+def test_a_second_piece_stays_where_it_is_worth_more_than_the_preference():
+    p = np.full((5, 7, 2), 0.5)
+    p[..., 0], p[..., 1] = 0.9, 0.1
+    p[1:4, :3], p[1:3, 5:] = [0.1, 0.9], [0.2, 0.8]  # the smaller one is worth 4 log 4 = 5.5 nats
+    numbers = p.argmax(2)
+    assert np.array_equal(MaskRules.of([Soft(Connected(1), 5.0)], (0, 1)).kept(numbers, p), numbers)
+    only_the_larger = MaskRules.of([Soft(Connected(1), 6.0)], (0, 1)).kept(numbers, p)
+    assert only_the_larger.sum() == 9
+    told = np.full((5, 7), -1)
+    told[1, 6], told[:, 4] = 1, 0
+    told[2, 0] = 1  # no mask keeps it: it is broken
+    kept = MaskRules.of([Soft(Connected(1), 50.0)], (0, 1)).kept(np.where(told < 0, numbers, told), p, told)
+    assert ndimage.label(kept)[1] == 2
+
+
+def test_preferences_are_counted_and_refuse_nothing():
+    masks = [np.eye(4, dtype=np.int64)] * 5
+    rules = MaskRules.of([Soft(Connected(1), 2.0), Size(1, 0, 0.5)], (0, 1))
+    assert rules.counts(masks) == [(str(rules.rules[0]), 0, 5), ("2 nats: 1 is in 1 piece at most", 5, 5)]
+    rules.check_masks(masks)
+    with pytest.raises(DataError, match="5 of the 5 training masks that it is about break the rule"):
+        MaskRules.of(Connected(1), (0, 1)).check_masks(masks)
+    with pytest.raises(ConfigError, match="7 preferences over masks: 6 at most"):
+        MaskRules.of([Soft(Size(1, 0, 0.1 * k), 1.0) for k in range(1, 8)], (0, 1))
+    with pytest.raises(ConfigError, match="Every class has a rule"):
+        MaskRules.of([Soft(Connected(0), 1.0), Connected(1)], (0, 1))
+    with pytest.raises(ConfigError, match=r"enstruct\.rules\.masks"):
+        MaskRules.of(Soft("connected", 1.0), (0, 1))

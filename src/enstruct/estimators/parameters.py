@@ -142,7 +142,7 @@ def _are_tag_rules(value: Any) -> bool:
 
 
 def _are_mask_rules(value: Any) -> bool:
-    return all(isinstance(one, MASK_RULES) for one in (value if isinstance(value, (list, tuple)) else [value]))
+    return all(isinstance(bare(one), MASK_RULES) for one in (value if isinstance(value, (list, tuple)) else [value]))
 
 
 def _are_rules(value: Any) -> bool:

@@ -47,7 +47,6 @@ from enstruct.methods import Method
 from enstruct.metrics import Counts, ratio
 from enstruct.metrics.masks import get_mask_metric
 from enstruct.rules.masks import MaskRules
-from enstruct.rules.often import check_seldom
 from enstruct.tasks import MASKS
 from enstruct.training.batches import to_inputs
 from enstruct.validation import both_or_neither, one_of
@@ -81,7 +80,8 @@ class EnergySegmenter(EnergyEstimator):
     binarise : int, default=None
         Mask values from it on are the object (1), those below not (0): for grey edges and JPEG masks.
     rules : a rule of :mod:`enstruct.rules.masks`, or a list of them, default=None
-        Boxes, sizes and connectedness of classes, that no predicted mask breaks; probabilities do not heed them.
+        Boxes, sizes and connectedness of classes, that no predicted mask breaks; ``Soft(rule, weight)`` is one that a mask may
+        break where keeping it would cost more than its weight in nats. Probabilities do not heed them.
     size : (int, int), default=None
         (height, width) that images are resized to for the network; answers come back in the images' own size. None needs
         training images of one size, and takes images of any size afterwards.
@@ -206,8 +206,7 @@ class EnergySegmenter(EnergyEstimator):
         rules = MaskRules.of(self.rules, self.masks_.classes)
         if rules is not None:
             rules.check_possible(mask.shape for mask in train.masks)
-            encoded = [self.masks_.encode([mask])[0] for mask in train.masks]
-            check_seldom(rules.counts(encoded), "training masks", "mend them, or leave it out")
+            rules.check_masks([self.masks_.encode([mask])[0] for mask in train.masks])
         if self.ignore is not None and all((mask == self.ignore).all() for mask in held_out.masks):
             raise DataError("Every pixel of the validation masks is ignored: nothing tells when training should end.")
         if self.decision == "threshold" and len(self.classes_) > 2:

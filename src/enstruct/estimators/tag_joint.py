@@ -16,10 +16,12 @@ from enstruct.data.sentences import Sentences, TagSequences
 from enstruct.errors import DataError, shortened, shown
 from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes
-from enstruct.estimators.tag_rules import plain_words
+from enstruct.estimators.tag_rules import plain_words, tag_system
 from enstruct.inference import Chain
 from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
 from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
+from enstruct.rules.smallest import smallest_conflict
+from enstruct.rules.soft import Soft
 from enstruct.rules.tags import TagSystem, tag_may_be
 from enstruct.training.batches import in_order
 from enstruct.validation import check_series
@@ -231,18 +233,38 @@ class TagJoint:
         return replace(self.chain, narrowed=placed)
 
     def _explained(self, known: Known | None, i: int) -> str:
-        """The first told tag of sentence i that cannot stand behind what is told before it."""
+        """The first told tag of sentence i that cannot stand behind what is told before it, and the fewest rules that say so."""
         told = [None] * len(self.words[i]) if known is None else list(known[i])
-        one = replace(self, chain=self.chain.of_one(i), words=[self.words[i]]).remembering()
-        for last in [t for t, tag in enumerate(told) if tag is not None]:
-            few = [[tag if t <= last else None for t, tag in enumerate(told)]]
-            if np.isneginf(one._with_places(few).log_partition(one._allowed(few, "known"))[0]):
-                scheme = "the rules" if self.tags.user_scheme is None else f"{self.tags.user_scheme} or the rules"
-                return (
-                    f"known tells {shown(told[last])} for token {last} of sentence {i}, which {scheme} forbid "
-                    "after what is told before it: mend one of them."
-                )
-        return f"The rules leave no tags for sentence {i} ({' '.join(self.words[i])[:80]}): drop one of them."
+        rules = [rule for rule in self.system.rules if not isinstance(rule, Soft)]
+        for last in [None, *(t for t, tag in enumerate(told) if tag is not None)]:
+            few = [tag if last is not None and t <= last else None for t, tag in enumerate(told)]
+
+            def possible(some: Sequence[int], few: Sequence[str | None] = few) -> bool:
+                return self._under([rules[k] for k in some], i)._is_possible(few)
+
+            if possible(range(len(rules))):
+                continue
+            named = [str(rules[k]) for k in smallest_conflict(len(rules), possible)]
+            words = "; ".join(shortened(one, 120 // len(named)) for one in named) or f"the scheme {self.tags.user_scheme}"
+            if last is None:
+                sentence = shortened(" ".join(self.words[i]), 80)
+                return f"No tags of sentence {i} ({sentence}) keep the rules: {words}. Drop one of them."
+            behind = " after what is told before it" if any(tag is not None for tag in told[:last]) else ""
+            where = f"{shown(told[last])} for token {last} of sentence {i}"
+            return f"known tells {where}, which breaks {words}{behind}: mend one of them."
+        raise AssertionError("the sentence can be tagged")
+
+    def _under(self, rules: list[Any], i: int) -> TagJoint:
+        """Sentence i under these rules alone, whatever the tagger says of it."""
+        system, words = tag_system(rules, self.tags), self.words[i]
+        n, costs = len(system.tags), Costs.of(system.follow, system.start, system.end)
+        even = linked(torch.zeros(1, len(words), n), torch.ones(1, len(words), dtype=torch.bool), Links.none(n))
+        chain = ChainJoint([(np.zeros(1, dtype=np.intp), costs.within(even))], np.array([0, len(words)]), n)
+        return TagJoint(self.tags, system, chain, [words]).remembering()
+
+    def _is_possible(self, told: Sequence[str | None]) -> bool:
+        """Of one sentence, whether it has tags that keep everything."""
+        return not np.isneginf(self._with_places([told]).log_partition(self._allowed([told], "known"))[0])
 
     def _sequences(self, states: NDArray[np.int64]) -> TagSequences:
         n = len(self.tags.tags)

@@ -6,6 +6,7 @@ A class is a value of the training masks.
 connected 1                               in one piece; "connected 1: 3 pieces" in three at most
 size 1: 5% to 40%                         of the image's pixels
 within 1: rows 10% to 90%, columns 0% to 50%          or one of the two
+soft 20: connected 1                      a preference, which a mask may break for 20 nats; of any of these
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any
 
 from enstruct.errors import ConfigError, shown
 from enstruct.rules.masks import Connected, Size, Within
-from enstruct.rules.text import line_of, read_rule_file
+from enstruct.rules.text import line_of, read_rule_file, soft_of
 
-FORMS = "connected 1; connected 1: 3 pieces; size 1: 5% to 40%; within 1: rows 10% to 90%, columns 0% to 50%"
+FORMS = "connected 1; connected 1: 3 pieces; size 1: 5% to 40%; within 1: rows 10% to 90%, columns 0% to 50%; soft 20: rule"
 SHARES = r"([0-9.]+)\s*%\s*to\s*([0-9.]+)\s*%"
 
 
@@ -30,6 +31,8 @@ def read_mask_rules(path: Path | str) -> list[Any]:
 def parse_mask_rule(line: str) -> Any:
     """The rule that a line says. ConfigError for a line that says none."""
     line = line.strip()
+    if soft := soft_of(line, parse_mask_rule):
+        return soft
     if found := re.fullmatch(r"connected\s+(\d{1,9})(?:\s*:\s*(\d{1,9})\s+pieces?)?", line, re.IGNORECASE):
         return Connected(int(found[1]), int(found[2] or 1))
     if found := re.fullmatch(rf"size\s+(\d{{1,9}})\s*:\s*{SHARES}", line, re.IGNORECASE):

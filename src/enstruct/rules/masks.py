@@ -8,6 +8,9 @@ They bind at decision time (:meth:`MaskRules.kept`): a pixel costs as many nats 
 Sizes and boxes of one class are met at the least cost; connected pieces, and several classes, by repairs of what was decided
 (:mod:`enstruct.rules.mask_repairs`) and, where those come to nothing, anew from what is told; of small images an integer program
 is the last word. At least one class has no rule, which takes what others give up.
+
+A preference, ``Soft(rule, weight)``, costs a mask that breaks it its weight. Each set of preferences is made to bind in turn, and
+what is worth most is taken, log-probabilities of pixels less the weights of what is broken: as exact as the masks of each set.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 from numbers import Real
 from typing import Any, Self
 
@@ -27,11 +30,14 @@ from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.rules.mask_areas import leave_an_image
 from enstruct.rules.mask_program import ClassOf, cheapest
 from enstruct.rules.mask_repairs import Grid, repaired
-from enstruct.rules.often import Count
+from enstruct.rules.often import Count, check_seldom
 from enstruct.rules.smallest import refused, smallest_conflict
+from enstruct.rules.soft import Soft, bare
 from enstruct.validation import is_whole
 
 EPS = 1e-9
+MOST_PREFERRED = 6
+"""Preferences: all sets of them are tried, of every image whose mask breaks one."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +77,18 @@ MASK_RULES = (Within, Size, Connected)
 
 @dataclass(frozen=True)
 class MaskRules:
-    """``rules`` over class numbers, in the order of ``classes``, the values of masks."""
+    """``rules`` that bind, over class numbers in the order of ``classes``, the values of masks, and ``preferred`` ones."""
 
     rules: tuple[Any, ...]
     classes: tuple[int, ...]
+    preferred: tuple[Soft, ...] = ()
 
     @classmethod
     def of(cls, rules: Any, classes: Sequence[int]) -> Self | None:
-        """None without rules. ConfigError for what is none, classes that are not there, shares that nothing has, and where every
-        class has a rule (:meth:`check_possible` finds those that contradict one another)."""
+        """None without rules. ConfigError for what is none, classes that are not there, shares that nothing has, too many
+        preferences, and where every class has a rule (:meth:`check_possible` finds those that contradict one another)."""
         several = () if rules is None else tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
-        for rule in several:
+        for rule in map(bare, several):
             if not isinstance(rule, MASK_RULES):
                 raise ConfigError(f"rules= of a segmenter takes rules of enstruct.rules.masks, not {rule!r:.80}.")
             if not is_whole(rule.value) or rule.value not in classes:
@@ -96,10 +103,14 @@ class MaskRules:
                 raise ConfigError(f"The rule {rule!r:.120}: shares from 0 to 1, the lower first.")
         if not several:
             return None
-        out = cls(several, tuple(classes))
-        if len(out._values) == len(classes):
+        preferred = tuple(rule for rule in several if isinstance(rule, Soft))
+        if len(preferred) > MOST_PREFERRED:
+            raise ConfigError(
+                f"{len(preferred)} preferences over masks: {MOST_PREFERRED} at most, as all sets of them are tried."
+            )
+        if len({bare(rule).value for rule in several}) == len(classes):
             raise ConfigError("Every class has a rule: at least one has none, which takes the pixels that others give up.")
-        return out
+        return cls(tuple(rule for rule in several if not isinstance(rule, Soft)), tuple(classes), preferred)
 
     def check_possible(self, shapes: Iterable[tuple[int, ...]]) -> None:
         """ConfigError that names the fewest boxes and sizes that no mask of one of these shapes (height, width) meets."""
@@ -126,20 +137,27 @@ class MaskRules:
         return list(dict.fromkeys(rule.value for rule in self.rules))
 
     def counts(self, masks: Sequence[NDArray[np.int64]]) -> list[Count]:
-        """Of every rule over masks of class numbers; it is about those with a pixel of its class, and those that break it."""
+        """Of every rule over masks of class numbers, those that bind first; it is about masks with a pixel of its class, and
+        those that break it."""
         out = []
-        for rule in self.rules:
-            there = [mask == self.classes.index(rule.value) for mask in masks]
-            broken = [not self._keeps(rule, one) for one in there]
-            about = sum(wrong or bool(one.any()) for wrong, one in zip(broken, there, strict=True))
+        for rule in (*self.rules, *self.preferred):
+            broken = [not self._keeps(bare(rule), mask) for mask in masks]
+            there = [bool((mask == self.classes.index(bare(rule).value)).any()) for mask in masks]
+            about = sum(wrong or one for wrong, one in zip(broken, there, strict=True))
             out.append(Count(str(rule), sum(broken), about))
         return out
 
-    def are_kept(self, numbers: NDArray[np.int64]) -> bool:
-        """Whether a mask of class numbers (height, width) breaks nothing."""
-        return all(self._keeps(rule, numbers == self.classes.index(rule.value)) for rule in self.rules)
+    def check_masks(self, masks: Sequence[NDArray[np.int64]]) -> None:
+        """DataError for a rule that binds and that masks of class numbers break often."""
+        mend = "mend them, or give it as a preference, Soft(rule, weight)"
+        check_seldom(self.counts(masks)[: len(self.rules)], "training masks", mend)
 
-    def _keeps(self, rule: Any, there: Grid) -> bool:
+    def are_kept(self, numbers: NDArray[np.int64]) -> bool:
+        """Whether a mask of class numbers (height, width) breaks nothing that binds."""
+        return all(self._keeps(rule, numbers) for rule in self.rules)
+
+    def _keeps(self, rule: Any, numbers: NDArray[np.int64]) -> bool:
+        there = numbers == self.classes.index(rule.value)
         match rule:
             case Within():
                 return not (there & ~_box(rule, there.shape)).any()
@@ -148,8 +166,34 @@ class MaskRules:
         return int(ndimage.label(there)[1]) <= rule.pieces
 
     def kept(self, numbers: NDArray[np.int64], p: NDArray[Any], told: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-        """``numbers`` (height, width) changed so that they break nothing; p (height, width, classes); ``told``: class numbers of
-        pixels that stay, -1 elsewhere. DataError where what is told leaves no such mask."""
+        """``numbers`` (height, width) changed so that they break nothing that binds, and of preferences what is not worth its
+        weight; p (height, width, classes); ``told``: class numbers of pixels that stay, -1 elsewhere. DataError where what is
+        told leaves no such mask."""
+        best = self._bound(numbers, p, told)
+        broken = [soft for soft in self.preferred if not self._keeps(soft.rule, best)]
+        if not broken:
+            return best
+        worth = self._worth(best, p)
+        for n in range(1, len(self.preferred) + 1):
+            for some in combinations(self.preferred, n):
+                if not set(some) & set(broken):  # nothing that breaks a preference would change
+                    continue
+                try:
+                    mask = replace(self, rules=(*self.rules, *map(bare, some)))._bound(numbers, p, told)
+                except DataError:  # what is told leaves no mask that keeps them
+                    continue
+                if (value := self._worth(mask, p)) > worth:
+                    best, worth = mask, value
+        return best
+
+    def _worth(self, numbers: NDArray[np.int64], p: NDArray[Any]) -> float:
+        """Nats: the log-probability of a mask less the weights of the preferences that it breaks."""
+        chosen = np.take_along_axis(p, numbers[..., None], 2)
+        broken = (soft.weight for soft in self.preferred if not self._keeps(soft.rule, numbers))
+        return float(np.log(np.maximum(chosen, EPS)).sum()) - sum(broken)
+
+    def _bound(self, numbers: NDArray[np.int64], p: NDArray[Any], told: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """As :meth:`kept`, without preferences."""
         fixed = np.full(numbers.shape, -1) if told is None else told
         free = [k for k, value in enumerate(self.classes) if value not in self._values]
         best_free = np.array(free)[p[..., free].argmax(2)]

@@ -10,15 +10,16 @@ from enstruct.errors import ConfigError
 
 @dataclass(frozen=True)
 class Soft:
-    """``rule``, over labels or tags, as a preference: weight, in nats, of each of its inequalities that a label set breaks, or of
-    each time that a tag sequence breaks it (:mod:`enstruct.rules.tags`; there more than 1000 count as 1000)."""
+    """``rule``, over labels, tags or masks, as a preference: weight, in nats, of each of its inequalities that a label set
+    breaks, of each time that a tag sequence breaks it (:mod:`enstruct.rules.tags`; there more than 1000 count as 1000), or of a
+    mask that breaks it, however much."""
 
     rule: Any
     weight: float
 
     def __post_init__(self) -> None:
         if isinstance(self.rule, (Soft, type)):
-            raise ConfigError(f"Soft takes a rule over labels or tags that is not soft itself, not {self.rule!r:.80}.")
+            raise ConfigError(f"Soft takes a rule over labels, tags or masks that is not soft itself, not {self.rule!r:.80}.")
         if not (isinstance(self.weight, (int, float)) and 0 < self.weight < float("inf")):
             raise ConfigError(f"Soft({str(self.rule)!r:.100}) needs a weight in nats above 0, not {self.weight!r:.40}.")
 

@@ -95,10 +95,11 @@ TAG_RULES = (NeverFollows, OnlyFollows, Starts, Ends, AtMostOnce, Gazetteer)
 
 @dataclass(frozen=True)
 class TagSystem:
-    """Compiled for trained tags. ``follow`` (tags, tags), ``start``, ``end`` (tags,): what they cost, in nats, infinite where the
-    scheme or a rule forbids; ``once``: for each AtMostOnce the tags that begin one (tags,), and what a further one costs;
-    ``gazetteers``: (rule, what a token costs that breaks it, length -> its phrases of so many words, the longest first)."""
+    """``rules`` compiled for trained tags. ``follow`` (tags, tags), ``start``, ``end`` (tags,): what they cost, in nats, infinite
+    where the scheme or a rule forbids; ``once``: for each AtMostOnce the tags that begin one (tags,), and what a further one
+    costs; ``gazetteers``: (rule, what a token costs that breaks it, length -> its phrases of so many words, longest first)."""
 
+    rules: tuple[Any, ...]
     tags: tuple[str, ...]
     follow: NDArray[np.float64]
     start: NDArray[np.float64]
@@ -167,7 +168,7 @@ class TagSystem:
                     raise ConfigError(f"rules= of a tagger takes rules of enstruct.rules.tags, not {rule!r:.80}.")
         if len(once) > MOST_ONCE:
             raise ConfigError(f"At most {MOST_ONCE} rules AtMostOnce: each doubles the states of the chain.")
-        return cls(tuple(tags), follow, start, end, tuple(once), tuple(gazetteers))
+        return cls(tuple(several), tuple(tags), follow, start, end, tuple(once), tuple(gazetteers))
 
     @property
     def is_possible(self) -> bool:
