@@ -469,6 +469,22 @@ def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
         JointMultiLabelClassifier("extra-trees", folds=2).fit(X, Y)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
+def test_networks_of_observed_labels_are_those_of_the_folds_and_saved_one_by_one(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(joint, "automatic", lambda *_: [ObservedBase("network"), ObservedBase("linear")])
+    monkeypatch.setattr(joint, "choose", lambda fitted, score: ([0, 1], {"both": 1.0}))
+    X, Y = rows[0][:200], rows[1][:200].astype(float)
+    Y[::3, 1] = np.nan
+    model = JointMultiLabelClassifier(folds=3, random_state=0).fit(X, Y)
+    network, linear = model.base_
+    assert (len(network.models), len(linear.models)) == (3, 1)
+    apart = [network.base.marginals(one, X) for one in network.models]
+    assert np.array_equal(network.answer(X), np.mean(apart, axis=0))
+    assert not np.array_equal(apart[0], apart[1])
+    model.save(tmp_path / "m")
+    assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
+
+
 def test_the_linear_base_is_one_logistic_regression_a_label(rows, monkeypatch):
     monkeypatch.setattr(observed_linear, "PENALTIES", (0.3,))
     X, Y = 3 * rows[0][:200] + 2, rows[1][:200].astype(np.float32)

@@ -106,12 +106,16 @@ class ObservedBase:
     """A model that learns each label from the rows where it was observed.
 
     name : "boosting", "lightgbm" or "catboost", one boosted ensemble a label; "linear", one logistic regression a label on
-        standardised features; "linear-svm", one support vector machine a label; "network", one network for all labels.
+        standardised features; "linear-svm", one support vector machine a label; "network", one network for all labels, which
+        each fold stops: their mean answers, and none is fitted to all rows.
     """
 
     name: str
-    refits: bool = True
     chooses: bool = False
+
+    @property
+    def refits(self) -> bool:
+        return self.name != "network"
 
     @property
     def heeds(self) -> bool:

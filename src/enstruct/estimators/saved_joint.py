@@ -155,8 +155,18 @@ def members_of(bases: Sequence[CrossFitted]) -> list[Member]:
 
 
 def base_tensors(bases: Sequence[CrossFitted]) -> Tensors:
-    observed = {i: one.models[0] for i, one in enumerate(bases) if isinstance(_inner(one), ObservedBase)}
-    return {f"observed-{i}/{name}": value for i, model in observed.items() for name, value in model.state_dict().items()}
+    observed = {
+        place: model
+        for i, one in enumerate(bases)
+        if isinstance(_inner(one), ObservedBase)
+        for place, model in zip(_places(i, _n_members(one)), one.models, strict=True)
+    }
+    return {f"{place}/{name}": value for place, model in observed.items() for name, value in model.state_dict().items()}
+
+
+def _places(i: int, members: int) -> list[str]:
+    """Where the tensors of base i's models of observed labels are: of one model that is fitted to all rows, or of several."""
+    return [f"observed-{i}-{k}" for k in range(members)] or [f"observed-{i}"]
 
 
 def energy_record(energy: ResidualEnergy) -> dict[str, Any]:
@@ -203,8 +213,8 @@ def read_bases(
                 raise ValueError("its members have other features or labels than it has itself")
             base = MethodBase(models[0]._method(), metric)
         elif record.kind == "observed":
-            own = persistence.under(tensors, f"observed-{i}/")
-            base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, n_features, n_labels)]
+            parts = [persistence.under(tensors, f"{place}/") for place in _places(i, record.members)]
+            base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, n_features, n_labels) for own in parts]
         else:
             if custom is None:
                 raise ModelFileError(
@@ -242,4 +252,5 @@ def _own(custom: Any, n_labels: int, n_features: int) -> ClassifierBase:
 
 
 def _n_members(one: CrossFitted) -> int:
-    return len(one.models) if isinstance(_inner(one), MethodBase) else 0
+    inner = _inner(one)
+    return len(one.models) if isinstance(inner, MethodBase) or (isinstance(inner, ObservedBase) and not inner.refits) else 0

@@ -30,7 +30,7 @@ CORRELATIONS = np.linspace(-0.98, 0.98, 99)
 ROWS_A_PAIR = 1000
 LEAST_EIGENVALUE = 1e-3
 CHAINS, BURN_IN, SWEEPS, DRAWS = 8, 8, 24, 256
-CELLS = 2**22
+CELLS, CELLS_OF_CHAINS = 2**22, 2**19
 
 
 def correlations(p: Array, Y: Array) -> NDArray[np.float64]:
@@ -87,7 +87,7 @@ class Copula:
         out = np.array(p, dtype=np.float64)
         rows = np.flatnonzero((~np.isnan(known)).any(1))
         precision = np.linalg.inv(self.R)
-        size = max(1, CELLS // (chains * p.shape[1]))
+        size = max(1, CELLS_OF_CHAINS // (chains * p.shape[1]))
         for first in range(0, len(rows), size):
             some = rows[first : first + size]
             out[some] = _gibbs(ndtri(np.clip(p[some], CLIP, 1 - CLIP)), known[some], precision, sweeps, chains, seed)
