@@ -12,7 +12,8 @@ from enstruct.rules.masks import Connected, MaskRules, Size, Within
 
 SIDE = 3
 MASKS = np.array(list(itertools.product(range(3), repeat=SIDE**2))).reshape(-1, SIDE, SIDE)
-PIECES = {v: np.array([ndimage.label(mask == v)[1] for mask in MASKS]) for v in (1, 2)}
+OF_ONE = [ndimage.label(np.reshape(bits, (SIDE, SIDE)))[1] for bits in itertools.product(range(2), repeat=SIDE**2)]
+PIECES = {v: np.array(OF_ONE)[(v == MASKS).reshape(len(MASKS), -1) @ (1 << np.arange(SIDE**2)[::-1])] for v in (1, 2)}
 SIZES = {v: (v == MASKS).sum((1, 2)) for v in (1, 2)}
 
 

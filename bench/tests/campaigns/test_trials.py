@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from enstruct.errors import DataError
-from enstruct_bench.campaigns import command, mutations, readers, watch, worker
+from enstruct_bench.campaigns import command, mutations, readers, soak, watch, worker
 from enstruct_bench.campaigns.command import counted, fuzz, kill, tallied
 from enstruct_bench.campaigns.documents import SOURCES, Random
 from enstruct_bench.campaigns.processes import Process
@@ -162,3 +162,9 @@ def test_processes_end_by_themselves_or_by_a_signal(tmp_path):
     assert process.ended(0.3) == -signal.SIGKILL
     assert process.lines() == ["one"]
     assert Process(lambda: 1 // 0, tmp_path).ended() == 1
+
+
+def test_a_process_that_dies_in_long_use_is_said_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(soak, "KINDS", ("forest",))
+    monkeypatch.setattr(soak, "_in_process", lambda *_: os._exit(3))
+    assert soak._processes(tmp_path, "fork", 8, 2) == {"forest": ("a process has died, with exit code 3", 0.0)}

@@ -30,6 +30,12 @@ def test_our_step_makes_fewer_products():
 
 
 def test_lines_are_measured_in_processes_of_their_own(monkeypatch):
+    def in_this_process(command, **_):
+        assert command[1:-1] == ["-m", growth.ITSELF, "--one"]
+        asked = json.loads(command[-1])
+        return SimpleNamespace(returncode=0, stdout=json.dumps(growth.measure(asked["way"], asked["shape"])))
+
+    monkeypatch.setattr(growth, "subprocess", SimpleNamespace(run=in_this_process, PIPE=None))
     monkeypatch.setattr(growth, "BASE", SHAPE)
     monkeypatch.setattr(growth, "CHANGED", {"labels": (20, 1000)})
     lines = growth.lines(20)

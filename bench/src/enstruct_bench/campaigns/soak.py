@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import queue
 import tempfile
 import threading
 import time
@@ -135,7 +136,13 @@ def _processes(folder: Path, start: str, count: int, number: int) -> dict[str, t
     processes = [context.Process(target=_in_process, args=(folder, count // number, rows, first, out)) for _ in range(number)]
     for process in processes:
         process.start()
-    said: list[dict[str, tuple[str, float]]] = [out.get(timeout=3600) for _ in processes]
+    said: list[dict[str, tuple[str, float]]] = []
+    while len(said) < number:
+        try:
+            said.append(out.get(timeout=1))
+        except queue.Empty:
+            if (died := [process.exitcode for process in processes if process.exitcode]) and out.empty():
+                return dict.fromkeys(KINDS, (f"a process has died, with exit code {died[0]}", 0.0))
     for process in processes:
         process.join()
     return {kind: max((each[kind] for each in said), key=lambda one: (one[0] != "", one[1])) for kind in KINDS}
