@@ -173,6 +173,8 @@ def test_the_command_line(tmp_path, capsys):
     assert (tmp_path / "of_new.csv").read_text() == (tmp_path / "answers.csv").read_text()
     assert main(["evaluate", model, new]) == 2
     assert "lacks 2 labels of the model" in capsys.readouterr().err
+    assert main(["train", new, "--out", str(tmp_path / "joint")]) == 2
+    assert "no row has a label: convert the file that they are in without --unlabelled" in capsys.readouterr().err
     assert main(["train", folder, "--out", str(tmp_path / "joint")]) == 2
     assert "takes all rows at once" in capsys.readouterr().err
     assert main(["data", "describe", folder]) == 0

@@ -16,6 +16,7 @@ from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import has_columns, is_csv, load, read_file
 from enstruct.data.mapped import MappedRows, SparseStore
+from enstruct.data.on_disk import is_on_disk
 from enstruct.errors import ConfigError, DataError, ModelFileError, ParseError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -81,9 +82,10 @@ def read_examples(source: str, labels: Any, drop: list[str], base: str | None, t
     """
     whole = load(source, labels=labels, drop=drop, text=text)
     if not whole.label_names:
-        raise DataError(
-            f"{source}: no row has a label: name the columns, or the field of JSON lines, that hold them, by --labels."
-        )
+        mend = "name the columns, or the field of JSON lines, that hold them, by --labels"
+        if is_on_disk(source):
+            mend = "convert the file that they are in without --unlabelled"
+        raise DataError(f"{source}: no row has a label: {mend}.")
     if base != "auto":
         whole.check_known("The method joint learns from those that are known, with --base auto.")
     numbers = whole.known_rows
