@@ -1,5 +1,7 @@
 """Models that learn labels from the cells that were observed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,6 +10,9 @@ from enstruct.baselines import observed_linear, observed_network
 from enstruct.baselines.observed_linear import fit_observed_linear
 from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_network
 from enstruct.encoders.boosted import as_tensor
+from enstruct.estimators import bases
+from enstruct.estimators.bases import ObservedBase
+from enstruct.estimators.training_table import Table
 
 
 def table(n=300, features=40, seed=0):
@@ -102,3 +107,28 @@ def test_a_network_stops_by_the_rows_left_out(small):
     opposite = X[:60], 1 - Y[:60]
     wise, misled = (fit_observed_network(X[60:], Y[60:], weight[60:], each, 0) for each in (held, opposite))
     assert abs(marginals(misled, X)[:, 0] - 0.5).mean() < abs(marginals(wise, X)[:, 0] - 0.5).mean()
+
+
+def test_a_network_takes_the_dropout_of_the_lower_loss_on_the_rows_left_out(small):
+    X, Y, weight = table(200, features=4)
+    held = X[:60], Y[:60]
+
+    def fitted(*dropouts):
+        network = fit_observed_network(X[60:], Y[60:], weight[60:], held, 0, dropouts=dropouts)
+        p, seen = marginals(network, X[:60]), ~np.isnan(Y[:60])
+        return network, -np.log(np.where(Y[:60] == 1, p, 1 - p)[seen]).mean()
+
+    alone = {dropout: fitted(dropout)[1] for dropout in (0.0, 0.9)}
+    network, loss = fitted(0.0, 0.9)
+    assert loss == pytest.approx(min(alone.values()), rel=1e-6)
+    assert network.dropout == min(alone, key=alone.get)
+    assert fitted(0.9, 0.0)[0].dropout == network.dropout
+
+
+def test_folds_take_the_dropout_of_the_first(small, monkeypatch):
+    X, Y, _ = table(100)
+    base, tried = ObservedBase("network"), []
+    monkeypatch.setattr(bases, "fit_observed_network", lambda *args, **further: tried.append(further.get("dropouts")))
+    base.fit(Table(X, Y), None, 0, np.inf)
+    base.fit(Table(X, Y), None, 0, np.inf, SimpleNamespace(dropout=0.5))
+    assert tried == [None, (0.5,)]

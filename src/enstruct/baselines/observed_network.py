@@ -1,13 +1,13 @@
 """One network for all labels, trained by the cross-entropy of observed cells, whose labels share what they learn of x.
 
 Two hidden layers on standardised features (sparse ones as they are), with dropout after both and small weights to begin with;
-the standardisation goes into the first layer in the end, so that the network takes rows as they come. Epochs are those of the
-lowest loss on rows left out.
+the standardisation goes into the first layer in the end, so that the network takes rows as they come. Epochs, and how much is
+dropped out, are those of the lowest loss on rows left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,7 @@ from enstruct.encoders import MLP, Predictor
 from enstruct.encoders.boosted import as_tensor
 from enstruct.randomness import redirected, seeded
 
-HIDDEN, DROPOUT, RATE, DECAY, BATCH = 256, 0.7, 1e-3, 1e-5, 32
+HIDDEN, DROPOUTS, RATE, DECAY, BATCH = 256, (0.7, 0.5), 1e-3, 1e-5, 32
 EPOCHS, PATIENCE = 300, 8
 HELD = 10
 """Without rows that are left out one training row in so many says when to stop."""
@@ -30,8 +30,9 @@ HELD = 10
 class ObservedNetwork(Predictor):
     """Logits of dense or CSR rows."""
 
-    def __init__(self, n_features: int, n_labels: int) -> None:
-        super().__init__(MLP(n_features, HIDDEN, 2, DROPOUT, "relu", sparse=True, last_dropout=DROPOUT), n_labels)
+    def __init__(self, n_features: int, n_labels: int, dropout: float = DROPOUTS[0]) -> None:
+        super().__init__(MLP(n_features, HIDDEN, 2, dropout, "relu", sparse=True, last_dropout=dropout), n_labels)
+        self.dropout = dropout
         layers: Any = [*self.encoder.linears, self.head]  # type: ignore[misc]
         for layer, inputs in zip(layers, (n_features, HIDDEN, HIDDEN), strict=True):
             nn.init.uniform_(
@@ -61,8 +62,10 @@ def fit_observed_network(
     left_out: tuple[Any, NDArray[np.float32]] | None,
     seed: int,
     is_late: Callable[[], bool] = lambda: False,
+    dropouts: Sequence[float] = DROPOUTS,
 ) -> ObservedNetwork:
-    """``Y`` (rows, labels) with NaN where unobserved; ``left_out``: rows (X, Y) that say when to stop; none after ``is_late``."""
+    """``Y`` (rows, labels) with NaN where unobserved; ``left_out``: rows (X, Y) that say when to stop; none after ``is_late``;
+    ``dropouts``: those that are tried."""
     if left_out is None:
         order = np.random.default_rng([seed, 2]).permutation(len(Y))
         held, rows = np.split(order, [max(1, len(Y) // HELD)])
@@ -71,9 +74,31 @@ def fit_observed_network(
     mean, deviation = torch.zeros(n_features), torch.ones(n_features)
     if not sparse.issparse(X):
         mean, deviation = torch.as_tensor(X.mean(0)).float(), torch.as_tensor(np.maximum(X.std(0), 1e-6)).float()
+    best, lowest = None, np.inf
+    for dropout in dropouts:
+        if best is None or not is_late():
+            network, value = _trained(X, Y, weight, left_out, seed, is_late, dropout, mean, deviation)
+            best, lowest = (network, value) if best is None or value < lowest else (best, lowest)
+    assert best is not None
+    best.take_up(mean, deviation)
+    return best.eval()
+
+
+def _trained(
+    X: Any,
+    Y: NDArray[np.float32],
+    weight: NDArray[np.float64],
+    left_out: tuple[Any, NDArray[np.float32]],
+    seed: int,
+    is_late: Callable[[], bool],
+    dropout: float,
+    mean: Tensor,
+    deviation: Tensor,
+) -> tuple[ObservedNetwork, float]:
+    """The network of the epoch with the lowest loss on rows left out, and that loss."""
     with seeded(seed):
         with redirected():  # a little an operation, which training would pay for nothing
-            network = ObservedNetwork(n_features, Y.shape[1])
+            network = ObservedNetwork(X.shape[1], Y.shape[1], dropout)
         optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
         rng = np.random.default_rng(seed)
         weights = torch.as_tensor(weight, dtype=torch.float32)[:, None]
@@ -95,8 +120,7 @@ def fit_observed_network(
             if is_late():
                 break
     network.load_state_dict(kept)
-    network.take_up(mean, deviation)
-    return network.eval()
+    return network, lowest
 
 
 def _scaled(X: Any, mean: Tensor, deviation: Tensor) -> Tensor:

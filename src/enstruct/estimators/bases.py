@@ -111,11 +111,14 @@ class ObservedBase:
     """
 
     name: str
-    chooses: bool = False
 
     @property
     def refits(self) -> bool:
         return self.name != "network"
+
+    @property
+    def chooses(self) -> bool:
+        return self.name == "network"
 
     @property
     def heeds(self) -> bool:
@@ -131,7 +134,8 @@ class ObservedBase:
             return fit_observed_linear(train.X, train.Y, weight, seed, is_late, machines=self.name == "linear-svm")
         if self.name == "network":
             judges = None if left_out is None else (left_out.X, left_out.Y)
-            return fit_observed_network(train.X, train.Y, weight, judges, seed, is_late)
+            chosen = {} if like is None else {"dropouts": (like.dropout,)}
+            return fit_observed_network(train.X, train.Y, weight, judges, seed, is_late, **chosen)
         X, models = _dense(train.X), []
         for y in train.Y.T:
             rows = np.flatnonzero(~np.isnan(y))
