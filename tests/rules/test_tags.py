@@ -71,6 +71,32 @@ def test_allowed_sequences_are_those_that_keep_scheme_and_rules(rules):
     assert set(found) == {tags for tags in legal if all(meant(rule, as_iob2[tags]) for rule in rules)}
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        NeverFollows("O", "B-P"),
+        NeverFollows("O", "I-P"),
+        NeverFollows("I-Q", "I-P"),
+        OnlyFollows("B-Q", ["I-Q", "B-Q"]),
+        OnlyFollows("I-Q", ["O", "I-Q", "B-Q"]),
+        Starts(["O", "B-Q"]),
+        Starts(["I-Q", "B-P"]),
+        Ends(["O", "I-P", "B-P"]),
+    ],
+    ids=str,
+)
+def test_in_iob1_a_tag_is_what_stands_there(rule):
+    """Of rules whose tags before mean all tokens of a type, or none that begins a span."""
+    legal = sequences(system([], "IOB1"), 4)
+    found = set(sequences(system([rule], "IOB1"), 4))
+    as_iob1 = {tags: convert(tags, "IOB1") for tags in legal}
+    before = {"I-Q": ("I-Q", "B-Q")}.get(getattr(rule, "before", None), (getattr(rule, "before", None),))
+    each = [NeverFollows(one, rule.tag) for one in before] if isinstance(rule, NeverFollows) else [rule]
+    assert found == {tags for tags in legal if all(meant(one, as_iob1[tags]) for one in each)}
+    always = (NeverFollows("O", "B-P"), OnlyFollows("B-Q", ["I-Q", "B-Q"]))  # of whatever is written in IOB1
+    assert (len(found) == len(legal)) == (rule in always)
+
+
 @pytest.mark.parametrize("scheme", ["IOB2", "BIOES", "BILOU", "IOB1"])
 def test_a_users_tag_stands_for_the_trained_ones_that_are_written_so(scheme):
     for tags in sequences(system([]), 4):

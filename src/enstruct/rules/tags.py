@@ -4,6 +4,9 @@
     AtMostOnce(type)                at most one span of the type a sentence, or one token of a plain tag
     Gazetteer(type, phrases)        where a phrase stands, it is a span of the type; must=False: no token of it is part of one
 
+In IOB1, where spans begin with I-X but right behind another of their type, ``tag`` is what stands there; of ``before``, and of
+the last tag, B-X and I-X stand for all that begin a span of the type, I-X also for what goes on.
+
 All bind, unless they are preferences, Soft(rule, weight): a sequence is exp(-weight) times as probable for each pair of
 neighbours, beginning or end of a sentence, further span of the type, and token of a phrase that breaks it. All stay exact:
 sequences that keep them are those of a chain, with a bit more of memory for every AtMostOnce.
@@ -11,7 +14,7 @@ sequences that keep them are those of a chain, with a bit more of memory for eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,10 +138,22 @@ class TagSystem:
                 raise ConfigError(str(unknown_name("tag in a rule", str(tag), known)))
             return np.array([tag_may_be(tag, one, scheme) for one in tags])
 
-        def any_of(several: Sequence[str]) -> NDArray[np.bool_]:
+        def any_of(several: Sequence[str], where: Callable[[str], NDArray[np.bool_]] = places) -> NDArray[np.bool_]:
             if isinstance(several, str) or not len(several):
                 raise ConfigError(f"A rule of tags takes a list of them, not {shown(several)}.")
-            return np.any([places(tag) for tag in several], axis=0)
+            return np.any([where(tag) for tag in several], axis=0)
+
+        def behind(tag: str) -> NDArray[np.bool_]:
+            """(tags, tags) where the second is this tag of the user's."""
+            pairs = np.broadcast_to(places(tag), follow.shape)
+            if scheme != "IOB1" or tag == "O":
+                return pairs
+            ends, begins = ([one[0] in side and one[2:] == tag[2:] for one in tags] for side in ("ES", "BS"))
+            again = np.outer(ends, begins)
+            return pairs & (again if tag[0] == "B" else ~again)
+
+        def first(tag: str) -> NDArray[np.bool_]:
+            return places(tag) & (scheme != "IOB1" or tag[0] != "B")
 
         for given in several:
             rule, weight = bare(given), min(float(given.weight), HEAVIEST) if isinstance(given, Soft) else np.inf
@@ -146,12 +161,12 @@ class TagSystem:
                 raise ConfigError(str(unknown_name("type in a rule", str(rule.type), types)))
             match rule:
                 case NeverFollows(before, tag):
-                    follow[np.outer(places(before), places(tag))] += weight
+                    follow[places(before)[:, None] & behind(tag)] += weight
                 case OnlyFollows(tag, befores):
-                    follow[np.outer(~any_of(befores), places(tag))] += weight
-                    start[places(tag)] += weight
+                    follow[~any_of(befores)[:, None] & behind(tag)] += weight
+                    start[first(tag)] += weight
                 case Starts(some):
-                    start[~any_of(some)] += weight
+                    start[~any_of(some, first)] += weight
                 case Ends(some):
                     end[~any_of(some)] += weight
                 case AtMostOnce(kind):
