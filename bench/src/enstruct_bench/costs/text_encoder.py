@@ -4,8 +4,9 @@
 
 Made-up documents of 20 to 200 words. Features: documents a second of ``TextEncoder.features`` without its cache, beside a loop
 over the bare network with batches of like lengths and as many tokens, both from the strings on. One document: what
-``predict_proba`` of a loaded classifier on the frozen encoder takes, beside the forward pass alone. Each pair is timed in
-turns, so that other work on the machine meets both; figures are medians, and ratios medians of the turns' own.
+``predict_proba`` of loaded classifiers on the frozen encoder takes, a linear one and the default, beside the forward pass alone.
+Each pair is timed in turns, so that other work on the machine meets both; figures are medians, and ratios medians of the turns'
+own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from enstruct.environment import environment
 from enstruct.files import write_json
 from enstruct_bench.comparison.provenance import present_commit
 
+METHODS = ("binary-relevance", "joint")
 WORDS = ("grain", "price", "market", "ship", "export", "bank", "trade", "oil", "rate", "gold", "company", "year", "said", "new")
 
 
@@ -68,15 +70,18 @@ def in_turns(one: Callable[[], Any], other: Callable[[], Any], turns: int) -> di
     return {"seconds": float(ours), "bare_seconds": float(theirs), "ratio": float(np.median(table[:, 0] / table[:, 1]))}
 
 
+def loaded(method: str, encoder: TextEncoder) -> EnergyMultiLabelClassifier:
+    labels = (np.arange(80)[:, None] >> np.arange(3)) & 1
+    with tempfile.TemporaryDirectory() as place:
+        fitted = EnergyMultiLabelClassifier(method, encoder=encoder, random_state=0).fit(documents(80, 1), labels)
+        fitted.save(Path(place) / "model")
+        return EnergyMultiLabelClassifier.load(Path(place) / "model")
+
+
 def measured(folder: Path, n: int, turns: int) -> dict[str, Any]:
     encoder = TextEncoder(str(folder), cache=False)
     texts = documents(n, 0)
     rows = in_turns(lambda: encoder.features(texts), lambda: bare(encoder, texts), turns)
-    labels = (np.arange(80)[:, None] >> np.arange(3)) & 1
-    with tempfile.TemporaryDirectory() as place:
-        fitted = EnergyMultiLabelClassifier("binary-relevance", encoder=encoder, random_state=0).fit(documents(80, 1), labels)
-        fitted.save(Path(place) / "model")
-        model = EnergyMultiLabelClassifier.load(Path(place) / "model")
     trunk, text = encoder.trunk, sorted(texts, key=len)[n // 2]
     numbers, there = padded(trunk.tokens([text], most(encoder)), 0)
 
@@ -84,8 +89,12 @@ def measured(folder: Path, n: int, turns: int) -> dict[str, Any]:
         with torch.inference_mode():
             hidden(trunk.network, numbers, there)
 
-    one = in_turns(lambda: model.predict_proba([text]), forward, 10 * turns)
+    one = {}
+    for method in METHODS:
+        model = loaded(method, encoder)
+        one[method] = in_turns(lambda model=model: model.predict_proba([text]), forward, 10 * turns)  # type: ignore[misc]
     return {
+        "parameters": sum(weights.numel() for weights in trunk.network.parameters()),
         "documents": n,
         "documents_a_second": n / rows["seconds"],
         "share_of_bare": 1 / rows["ratio"],

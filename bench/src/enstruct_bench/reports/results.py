@@ -46,6 +46,7 @@ from enstruct_bench.reports.summaries import FOLDER, Section, printed
 from enstruct_bench.reports.suspects import suspects_section
 from enstruct_bench.reports.tags_told import tags_told_section
 from enstruct_bench.reports.tags_wrong import tags_wrong_section
+from enstruct_bench.reports.text_encoder import text_encoder_section
 from enstruct_bench.reports.texts import texts_section
 from enstruct_bench.reports.unseen import unseen_section
 from enstruct_bench.reports.views import views_section
@@ -61,7 +62,8 @@ of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `joint.averages`,
 `joint.unseen`, `texts.compare` (`texts-*`),
 `texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
-`costs.pace` (`pace`), `costs.default`, `costs.many_labels`, `costs.ranks`, `costs.mapped`, `costs.curves`, `costs.devices`,
+`costs.pace` (`pace`), `costs.default`, `costs.many_labels`, `costs.ranks`, `costs.mapped`, `costs.text_encoder`,
+`costs.curves`, `costs.devices`,
 `reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
 (`search-*`, `ablation-*`), `workbench` (`workbench-*`), `fuzz`, `kill`, `race` and `soak` (`campaign-*`).
 The papers' own tables have a page a paper: [SPEN](papers/spen.md), [SEAL](papers/seal.md),
@@ -103,6 +105,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "benchmark-workers": workers_section,
     "benchmark-ranks": ranks_section,
     "benchmark-mapped": mapped_section,
+    "benchmark-text-encoder": text_encoder_section,
     "benchmark-curves": curves_section,
     "benchmark-devices": devices_section,
     "workbench-": workbench_section,

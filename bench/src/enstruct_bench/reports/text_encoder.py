@@ -1,0 +1,31 @@
+"""A section of the results page: what an encoder of texts costs, from the file of :mod:`enstruct_bench.costs.text_encoder`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from enstruct_bench.comparison.quantity import Quantity, Value
+from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
+
+TITLES = ("what", "encoder and model", "encoder alone", "one over the other")
+
+
+def text_encoder_section(path: Path) -> str:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    bare = content["documents_a_second"] / content["share_of_bare"]
+    rate = (Quantity(content["documents_a_second"], form=".1f"), Quantity(bare, form=".1f"))
+    rows: list[list[Value]] = [["features, documents a second", *rate, Quantity(content["share_of_bare"], form=".2f")]]
+    for method, took in content["one_document"].items():
+        ms = [Quantity(1000 * took[name], form=".2f") for name in ("seconds", "bare_seconds")]
+        rows.append([f"one document, {method}, ms", *ms, Quantity(took["ratio"], form=".2f")])
+    lines = [
+        f"## An encoder of texts (`{path.name}`)",
+        "",
+        f"An encoder of {content['parameters'] / 1e6:.1f} million parameters, made-up documents of 20 to 200 words, timed in "
+        "turns: `TextEncoder.features` beside a loop over the bare network with batches of like lengths "
+        f"({content['documents']} documents), and `predict_proba` of a loaded model beside the encoder's forward pass. {where_it_ran(content['environment'])}",
+        "",
+        *markdown_table(TITLES, rows),
+    ]
+    return Text(lines)
