@@ -22,9 +22,9 @@ def text_encoder_section(path: Path) -> str:
     lines = [
         f"## An encoder of texts (`{path.name}`)",
         "",
-        f"An encoder of {content['parameters'] / 1e6:.1f} million parameters, made-up documents of 20 to 200 words, timed in "
-        "turns: `TextEncoder.features` beside a loop over the bare network with batches of like lengths "
-        f"({content['documents']} documents), and `predict_proba` of a loaded model beside the encoder's forward pass. {where_it_ran(content['environment'])}",
+        f"An encoder of {content['parameters'] / 1e6:.1f} million parameters, texts of 20 to 200 words, timed in turns: "
+        f"`TextEncoder.features` of {content['documents']} beside a loop over the bare network in batches of like lengths, "
+        "and `predict_proba` of a loaded model beside the encoder's forward pass. " + where_it_ran(content["environment"]),
         "",
         *markdown_table(TITLES, rows),
     ]
