@@ -101,6 +101,16 @@ def test_a_network_takes_rows_as_they_come_and_is_restored(small):
         ObservedNetwork.restored(network.state_dict(), 41, 3)
 
 
+def test_a_column_that_varies_in_other_rows_alone_spoils_nothing(small):
+    X, Y, weight = table()
+    X[:, 5] = 2.0
+    held = X[:60].copy(), Y[:60]
+    held[0][::3, 5] = 3.0
+    network = fit_observed_network(X[60:], Y[60:], weight[60:], held, 0)
+    seen = ~np.isnan(Y[:60, 0])
+    assert ((marginals(network, held[0])[:, 0] > 0.5) == Y[:60, 0])[seen].mean() > 0.8
+
+
 def test_a_network_stops_by_the_rows_left_out(small):
     X, Y, weight = table()
     held = X[:60], Y[:60]

@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from enstruct.encoders import MLP, Predictor
@@ -73,7 +74,8 @@ def fit_observed_network(
     n_features = X.shape[1]
     mean, deviation = torch.zeros(n_features), torch.ones(n_features)
     if not sparse.issparse(X):
-        mean, deviation = torch.as_tensor(X.mean(0)).float(), torch.as_tensor(np.maximum(X.std(0), 1e-6)).float()
+        scaler = StandardScaler().fit(X)  # a column that never varies here, and does in other rows, has a deviation of 1
+        mean, deviation = torch.as_tensor(scaler.mean_).float(), torch.as_tensor(scaler.scale_).float()
     best, lowest = None, np.inf
     for dropout in dropouts:
         if best is None or not is_late():

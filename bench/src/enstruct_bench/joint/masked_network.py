@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from enstruct.baselines.extra_trees import fits_densely
@@ -37,7 +38,7 @@ Tell = Callable[[Array, np.random.Generator], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Scale:
-    """Columns of x less their means, over their deviations; sparse ones as they are."""
+    """Columns of x less their means, over their deviations, 1 where they never vary; sparse ones as they are."""
 
     mean: NDArray[np.float32]
     deviation: NDArray[np.float32]
@@ -46,7 +47,8 @@ class Scale:
     def of(cls, X: Any) -> Scale:
         if sparse.issparse(X):
             return cls(np.zeros(X.shape[1], np.float32), np.ones(X.shape[1], np.float32))
-        return cls(X.mean(0).astype(np.float32), np.maximum(X.std(0), 1e-6).astype(np.float32))
+        scaler = StandardScaler().fit(X)
+        return cls(scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32))
 
     def __call__(self, X: Any) -> Tensor:
         dense = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
