@@ -1,7 +1,5 @@
 """Models that learn labels from the cells that were observed."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,6 +10,7 @@ from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_ne
 from enstruct.encoders.boosted import as_tensor
 from enstruct.estimators import bases
 from enstruct.estimators.bases import ObservedBase
+from enstruct.estimators.cross_fitting import cross_fit
 from enstruct.estimators.training_table import Table
 
 
@@ -136,9 +135,46 @@ def test_a_network_takes_the_dropout_of_the_lower_loss_on_the_rows_left_out(smal
 
 
 def test_folds_take_the_dropout_of_the_first(small, monkeypatch):
-    X, Y, _ = table(100)
-    base, tried = ObservedBase("network"), []
-    monkeypatch.setattr(bases, "fit_observed_network", lambda *args, **further: tried.append(further.get("dropouts")))
-    base.fit(Table(X, Y), None, 0, np.inf)
-    base.fit(Table(X, Y), None, 0, np.inf, SimpleNamespace(dropout=0.5))
-    assert tried == [None, (0.5,)]
+    X, Y, _ = table(120)
+    tried = []
+
+    def fitted(*args, **further):
+        tried.append(further.get("dropouts"))
+        return fit_observed_network(*args, **further)
+
+    monkeypatch.setattr(bases, "fit_observed_network", fitted)
+    folds = np.array_split(np.arange(120), 3)
+    found = cross_fit(ObservedBase("network"), Table(X, Y), folds, 0, np.inf, last=True)
+    assert tried[0] is None
+    assert tried[1:] == [(found.models[0].dropout,)] * 2
+    assert len(found.models) == 3
+
+
+def test_a_lower_dropout_is_tried_where_the_lowest_so_far_is_the_best(small, monkeypatch):
+    X, Y, weight = table(60)
+    asked = []
+
+    def trained(losses):
+        def one(X, Y, weight, left_out, seed, dropout, mean, deviation):
+            asked.append(dropout)
+            return ObservedNetwork(X.shape[1], Y.shape[1], dropout), losses[dropout]
+
+        return one
+
+    for losses, wanted, chosen in (
+        ({0.5: 1.0, 0.7: 2.0, 0.2: 0.5}, [0.5, 0.7, 0.2], 0.2),
+        ({0.5: 2.0, 0.7: 1.0}, [0.5, 0.7], 0.7),
+    ):
+        asked.clear()
+        monkeypatch.setattr(observed_network, "_trained", trained(losses))
+        assert fit_network(X, Y, weight).dropout == chosen
+        assert asked == wanted
+        asked.clear()
+        assert fit_network(X, Y, weight, is_late=lambda: True).dropout == 0.5  # without time for others
+        assert asked == [0.5]
+
+
+def test_both_layers_of_a_network_drop_out():
+    encoder = ObservedNetwork(4, 2, 0.6).encoder
+    assert (encoder.dropout.p, encoder.last_dropout.p, encoder.input_dropout.p) == (0.6, 0.6, 0.0)
+    assert all(layer.weight.abs().max() <= layer.weight.shape[0] ** -0.5 for layer in encoder.linears[:1])

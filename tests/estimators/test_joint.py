@@ -1,6 +1,7 @@
 """The joint classifier: a base cross-fitted, an energy on top, and what only a joint can answer."""
 
 import itertools
+import json
 import time
 
 import numpy as np
@@ -483,6 +484,12 @@ def test_networks_of_observed_labels_are_those_of_the_folds_and_saved_one_by_one
     assert not np.array_equal(apart[0], apart[1])
     model.save(tmp_path / "m")
     assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
+    header = json.loads((tmp_path / "m" / "joint.json").read_text())
+    for members in (1, 2**31 - 1):
+        header["bases"][0]["members"] = members
+        (tmp_path / "m" / "joint.json").write_text(json.dumps(header))
+        with pytest.raises(ModelFileError, match="another number of models"):
+            JointMultiLabelClassifier.load(tmp_path / "m")
 
 
 def test_the_linear_base_is_one_logistic_regression_a_label(rows, monkeypatch):

@@ -304,6 +304,16 @@ def test_a_told_tag_that_breaks_a_rule_is_refused_by_the_name_of_the_rule(method
         ruled.predict([["in", "Rome"]], known=[["B-LOC", "B-PER"]])
     with pytest.raises(DataError, match="'O' for token 1 of sentence 1, which breaks 1 phrases that are 'PER': mend"):
         ruled.predict([["Rome"], ["met", "Ada", "King"]], known=[[None], [None, "O", None]])
+    with pytest.raises(DataError, match="'O' for token 2 of sentence 0, which breaks 1 phrases that are 'PER': mend"):
+        ruled.predict([["she", "met", "Ada", "King"]], known=[["O", None, "O", None]])  # what is told before plays no part
+    wide = [NeverFollows("I-PER", "B-LOC"), Gazetteer("PER", ["Ada King Lee"]), Gazetteer("LOC", ["Ada King"])]
+    both = EnergySequenceTagger(method, **{**SMALL, "max_epochs": 1}, rules=wide).fit(
+        [["a", "b", "c"]] * 30, [["O", "B-LOC", "B-PER"]] * 30
+    )
+    with pytest.raises(DataError, match="breaks 'B-LOC' never follows 'I-PER'; 1 phrases that are 'PER': mend"):
+        both.predict([["Ada", "King", "Lee", "Rome"]], known=[[None, None, None, "B-LOC"]])  # the longer phrase comes first
+    long, heavy = ["w"] * 700, EnergySequenceTagger(method, **{**SMALL, "max_epochs": 1}, rules=Soft(NeverFollows("O", "O"), 1e6))
+    assert heavy.fit(words, tags).predict([long], known=[["O"] * 700]) == [["O"] * 700]
     rules = [AtMostOnce("PER"), NeverFollows("B-LOC", "B-PER"), Gazetteer("PER", ["Ada", "Bo"])]
     twice = EnergySequenceTagger(method, **{**SMALL, "max_epochs": 1}, rules=rules)
     twice.fit(words, [["B-LOC", "O", "B-PER", "O"], ["O", "O"]] * 30)

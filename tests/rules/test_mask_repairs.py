@@ -68,7 +68,7 @@ def test_what_can_be_kept_is():
 
 
 def test_repairs_alone_nearly_always_do(monkeypatch):
-    monkeypatch.setattr(masks, "cheapest", lambda classes: (None, False))
+    monkeypatch.setattr(masks, "cheapest", lambda classes, seconds: (None, False))
     possible, refused = check(1, 250)
     assert refused <= 0.01 * possible
 

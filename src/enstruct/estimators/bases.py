@@ -122,7 +122,7 @@ class ObservedBase:
 
     @property
     def heeds(self) -> bool:
-        return self.name == "network"
+        return False
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> nn.Module:
         weight = np.ones(len(train)) if train.weight is None else train.weight

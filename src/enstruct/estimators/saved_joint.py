@@ -213,6 +213,8 @@ def read_bases(
                 raise ValueError("its members have other features or labels than it has itself")
             base = MethodBase(models[0]._method(), metric)
         elif record.kind == "observed":
+            if record.members != len({name.split("/")[0] for name in tensors if name.startswith(f"observed-{i}-")}):
+                raise ValueError("its weights are those of another number of models")
             parts = [persistence.under(tensors, f"{place}/") for place in _places(i, record.members)]
             base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, n_features, n_labels) for own in parts]
         else:

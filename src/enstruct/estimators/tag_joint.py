@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -22,7 +23,7 @@ from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
 from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
 from enstruct.rules.smallest import smallest_conflict
 from enstruct.rules.soft import Soft
-from enstruct.rules.tags import TagSystem, tag_may_be
+from enstruct.rules.tags import Gazetteer, TagSystem, tag_may_be
 from enstruct.training.batches import in_order
 from enstruct.validation import check_series
 
@@ -235,28 +236,38 @@ class TagJoint:
     def _explained(self, known: Known | None, i: int) -> str:
         """The first told tag of sentence i that cannot stand behind what is told before it, and the fewest rules that say so."""
         told = [None] * len(self.words[i]) if known is None else list(known[i])
-        rules = [rule for rule in self.system.rules if not isinstance(rule, Soft)]
-        for last in [None, *(t for t, tag in enumerate(told) if tag is not None)]:
-            few = [tag if last is not None and t <= last else None for t, tag in enumerate(told)]
+        places = [t for t, tag in enumerate(told) if tag is not None]
+        every = range(sum(not isinstance(rule, Soft) for rule in self.system.rules))
 
-            def possible(some: Sequence[int], few: Sequence[str | None] = few) -> bool:
-                return self._under([rules[k] for k in some], i)._is_possible(few)
+        def prefix(n: int) -> list[str | None]:
+            return [tag if t in places[:n] else None for t, tag in enumerate(told)]
 
-            if possible(range(len(rules))):
-                continue
-            named = [str(rules[k]) for k in smallest_conflict(len(rules), possible)]
-            words = "; ".join(shortened(one, 120 // len(named)) for one in named) or f"the scheme {self.tags.user_scheme}"
-            if last is None:
-                sentence = shortened(" ".join(self.words[i]), 80)
-                return f"No tags of sentence {i} ({sentence}) keep the rules: {words}. Drop one of them."
-            behind = " after what is told before it" if any(tag is not None for tag in told[:last]) else ""
-            where = f"{shown(told[last])} for token {last} of sentence {i}"
-            return f"known tells {where}, which breaks {words}{behind}: mend one of them."
-        raise AssertionError("the sentence can be tagged")
+        # what is told further on forbids no less
+        n = bisect_left(range(len(places) + 1), True, key=lambda n: not self._under(every, i)._is_possible(prefix(n)))
+        if n > len(places):
+            return f"Preferences broken in sentence {i} weigh so much that it cannot be told from what is impossible: weigh less."
+        named = smallest_conflict(len(every), lambda some: self._under(some, i)._is_possible(prefix(n)))
+        binding = [str(rule) for rule in self.system.rules if not isinstance(rule, Soft)]
+        words = "; ".join(shortened(binding[k], 120 // len(named)) for k in named) or f"the scheme {self.tags.user_scheme}"
+        if n == 0:
+            sentence = shortened(" ".join(self.words[i]), 80)
+            return f"No tags of sentence {i} ({sentence}) keep the rules: {words}. Drop or mend one."
+        last = places[n - 1]
+        alone = [tag if t == last else None for t, tag in enumerate(told)]
+        behind = " after what is told before it" if self._under(named, i)._is_possible(alone) else ""
+        return (
+            f"known tells {shown(told[last])} for token {last} of sentence {i}, which breaks {words}{behind}: mend one of them."
+        )
 
-    def _under(self, rules: list[Any], i: int) -> TagJoint:
-        """Sentence i under these rules alone, whatever the tagger says of it."""
-        system, words = tag_system(rules, self.tags), self.words[i]
+    def _under(self, some: Sequence[int], i: int) -> TagJoint:
+        """Sentence i under some of the rules that bind alone, whatever the tagger says of it. Gazetteers give way to one another
+        as they do under all."""
+        binding = [rule for rule in self.system.rules if not isinstance(rule, Soft)]
+        system, words = tag_system([binding[k] for k in some], self.tags), self.words[i]
+        places = [k for k, rule in enumerate(binding) if isinstance(rule, Gazetteer)]
+        gazetteers = tuple(one for one in self.system.gazetteers if np.isinf(one[1]))
+        idle = frozenset(place for place, k in enumerate(places) if k not in some)
+        system = replace(system, gazetteers=gazetteers, idle=idle)
         n, costs = len(system.tags), Costs.of(system.follow, system.start, system.end)
         even = linked(torch.zeros(1, len(words), n), torch.ones(1, len(words), dtype=torch.bool), Links.none(n))
         chain = ChainJoint([(np.zeros(1, dtype=np.intp), costs.within(even))], np.array([0, len(words)]), n)

@@ -20,7 +20,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 MOST_CELLS = 150
 """Pixels times classes with a rule, of larger images nothing is tried."""
 SECONDS = 5.0
-"""Of an image at most."""
+"""Of an image at most, and as many again for all sets of its preferences."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class ClassOf:
     pieces: int | None
 
 
-def cheapest(classes: Sequence[ClassOf]) -> tuple[list[NDArray[np.bool_]] | None, bool]:
+def cheapest(classes: Sequence[ClassOf], seconds: float = SECONDS) -> tuple[list[NDArray[np.bool_]] | None, bool]:
     """(the pixels of each class in the mask of most gain, or None where none was found; whether the answer is certain)."""
     shape = classes[0].gain.shape
     n = classes[0].gain.size
-    if n * len(classes) > MOST_CELLS:
+    if n * len(classes) > MOST_CELLS or seconds <= 0:
         return None, False
     tails, heads = _edges(shape)
     parts = [_program(one, tails, heads) for one in classes]
@@ -55,7 +55,7 @@ def cheapest(classes: Sequence[ClassOf]) -> tuple[list[NDArray[np.bool_]] | None
         integrality=np.concatenate([part[1] for part in parts]),
         bounds=Bounds(*(np.concatenate([part[2][side] for part in parts]) for side in (0, 1))),
         constraints=constraints,
-        options={"time_limit": SECONDS, "mip_rel_gap": 1e-3},
+        options={"time_limit": seconds, "mip_rel_gap": 1e-3},
     )
     if result.x is None:
         return None, result.status == 2

@@ -18,6 +18,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from enstruct.rules.mask_program import ClassOf
 
+MOST_JOINED = 8
+"""Further pieces, the best ones, that are tried to be joined to those that are kept."""
 STEP = 1e-3
 """What a pixel of a path costs at least, so that paths are short."""
 Grid = NDArray[np.bool_]
@@ -51,8 +53,14 @@ def _joined(chosen: Grid, one: ClassOf, pieces: int) -> Grid | None:
         chosen = chosen | path
         parts, n = ndimage.label(chosen)
     worth = ndimage.sum_labels(gain, parts, np.arange(1, n + 1))
-    worth[told - 1] = np.inf
-    return np.isin(parts, 1 + np.argsort(-worth, kind="stable")[:pieces])
+    order = 1 + np.argsort(-np.where(np.isin(np.arange(1, n + 1), told), np.inf, worth), kind="stable")
+    out = np.isin(parts, order[:pieces])
+    for k in order[pieces : pieces + MOST_JOINED]:  # what is worth more than the way to it
+        piece = parts == k
+        path = None if (piece & out).any() or worth[k - 1] <= 0 else _path(out, piece, gain, allowed)
+        if path is not None and gain[(path | piece) & ~out].sum() > 0:
+            out = out | path | piece
+    return out
 
 
 def _beside(row: int, column: int, shape: tuple[int, ...]) -> Iterator[tuple[int, int]]:

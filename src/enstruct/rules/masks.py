@@ -10,11 +10,13 @@ Sizes and boxes of one class are met at the least cost; connected pieces, and se
 is the last word. At least one class has no rule, which takes what others give up.
 
 A preference, ``Soft(rule, weight)``, costs a mask that breaks it its weight. Each set of preferences is made to bind in turn, and
-what is worth most is taken, log-probabilities of pixels less the weights of what is broken: as exact as the masks of each set.
+of the masks found that is taken which is worth most, log-probabilities of pixels less the weights of what is broken: the best of
+all where those of each set are, as of sizes and boxes of one class.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +30,7 @@ from scipy import ndimage
 
 from enstruct.errors import ConfigError, DataError, unknown_name
 from enstruct.rules.mask_areas import leave_an_image
-from enstruct.rules.mask_program import ClassOf, cheapest
+from enstruct.rules.mask_program import SECONDS, ClassOf, cheapest
 from enstruct.rules.mask_repairs import Grid, repaired
 from enstruct.rules.often import Count, check_seldom
 from enstruct.rules.smallest import refused, smallest_conflict
@@ -173,14 +175,19 @@ class MaskRules:
         broken = [soft for soft in self.preferred if not self._keeps(soft.rule, best)]
         if not broken:
             return best
-        worth = self._worth(best, p)
-        for n in range(1, len(self.preferred) + 1):
-            for some in combinations(self.preferred, n):
-                if not set(some) & set(broken):  # nothing that breaks a preference would change
+        worth, ends = self._worth(best, p), time.monotonic() + SECONDS
+        failed: list[set[Soft]] = []
+        preferred = tuple(dict.fromkeys(self.preferred))
+        for n in range(1, len(preferred) + 1):
+            for some in combinations(preferred, n):
+                # nothing that breaks a preference would change; where no mask keeps some of them none keeps more
+                if not set(some) & set(broken) or any(few <= set(some) for few in failed):
                     continue
+                binding = replace(self, rules=(*self.rules, *map(bare, some)))
                 try:
-                    mask = replace(self, rules=(*self.rules, *map(bare, some)))._bound(numbers, p, told)
-                except DataError:  # what is told leaves no mask that keeps them
+                    mask = binding._bound(numbers, p, told, ends - time.monotonic())
+                except DataError:  # what is told leaves no mask that keeps them, or none is found in time
+                    failed.append(set(some))
                     continue
                 if (value := self._worth(mask, p)) > worth:
                     best, worth = mask, value
@@ -192,8 +199,10 @@ class MaskRules:
         broken = (soft.weight for soft in self.preferred if not self._keeps(soft.rule, numbers))
         return float(np.log(np.maximum(chosen, EPS)).sum()) - sum(broken)
 
-    def _bound(self, numbers: NDArray[np.int64], p: NDArray[Any], told: NDArray[np.int64] | None) -> NDArray[np.int64]:
-        """As :meth:`kept`, without preferences."""
+    def _bound(
+        self, numbers: NDArray[np.int64], p: NDArray[Any], told: NDArray[np.int64] | None, seconds: float = SECONDS
+    ) -> NDArray[np.int64]:
+        """As :meth:`kept`, without preferences. ``seconds``: that an integer program has."""
         fixed = np.full(numbers.shape, -1) if told is None else told
         free = [k for k, value in enumerate(self.classes) if value not in self._values]
         best_free = np.array(free)[p[..., free].argmax(2)]
@@ -203,7 +212,7 @@ class MaskRules:
             missed = self._class_by_class(out := numbers.copy(), best_free, binding, some, sparing)
             if missed is None:
                 return out
-        return self._by_program(missed, binding, p, np.where(fixed < 0, best_free, fixed))
+        return self._by_program(missed, binding, p, np.where(fixed < 0, best_free, fixed), seconds)
 
     def _class_by_class(
         self,
@@ -249,12 +258,12 @@ class MaskRules:
         return ClassOf(gain, may, mine, least, most, pieces)
 
     def _by_program(
-        self, missed: int | None, binding: Sequence[ClassOf], p: NDArray[Any], rest: NDArray[np.int64]
+        self, missed: int | None, binding: Sequence[ClassOf], p: NDArray[Any], rest: NDArray[np.int64], seconds: float
     ) -> NDArray[np.int64]:
         """Where repairs class by class found nothing for one; ``rest`` (height, width): what pixels are that no class takes."""
         given_up = np.take_along_axis(p, rest[..., None], 2)[..., 0]
         gains = [np.log(np.maximum(p[..., self.classes.index(v)], EPS) / np.maximum(given_up, EPS)) for v in self._values]
-        found, certain = cheapest([replace(one, gain=gain) for one, gain in zip(binding, gains, strict=True)])
+        found, certain = cheapest([replace(one, gain=gain) for one, gain in zip(binding, gains, strict=True)], seconds)
         if found is None:
             what = "What is told leaves no mask that keeps" if certain else "No mask was found that keeps what is told and"
             raise DataError(f"{what} {self._words(missed)}: tell less, or mend a rule.")

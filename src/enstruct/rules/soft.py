@@ -11,7 +11,7 @@ from enstruct.errors import ConfigError
 @dataclass(frozen=True)
 class Soft:
     """``rule``, over labels, tags or masks, as a preference: weight, in nats, of each of its inequalities that a label set
-    breaks, of each time that a tag sequence breaks it (:mod:`enstruct.rules.tags`; there more than 1000 count as 1000), or of a
+    breaks, of each time that a tag sequence breaks it (:mod:`enstruct.rules.tags`; there more than 100 count as 100), or of a
     mask that breaks it, however much."""
 
     rule: Any

@@ -27,8 +27,8 @@ from enstruct.rules.soft import Soft, bare
 
 MOST_ONCE = 5
 """Rules AtMostOnce at most: each doubles the states of the chain."""
-HEAVIEST = 1000.0
-"""Nats that a preference weighs at most: far less than what is impossible, and exp(-1000) is nothing."""
+HEAVIEST = 100.0
+"""Nats that a preference weighs at most: thousands of breaks are far less than what is impossible, and exp(-100) is nothing."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,8 @@ class TagSystem:
     end: NDArray[np.float64]
     once: tuple[tuple[NDArray[np.bool_], float], ...]
     gazetteers: tuple[tuple[Gazetteer, float, dict[int, set[tuple[str, ...]]]], ...]
+    idle: frozenset[int] = frozenset()
+    """Numbers of gazetteers whose phrases are found, before which others give way, and cost nothing."""
 
     @classmethod
     def of(cls, rules: Any, tags: Sequence[str], user_tags: Iterable[str], scheme: str | None, legal: Any) -> TagSystem:
@@ -199,8 +201,12 @@ class TagSystem:
         """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that must be there the first and longest
         counts, of all rules; others give way to them. Preferences add up, each by its own first and longest phrases."""
         costs, bound = np.zeros((len(words), len(self.tags))), np.zeros(len(words), dtype=bool)
-        for rule, weight, by_length in sorted(self.gazetteers, key=lambda one: (np.isfinite(one[1]), not one[0].must)):
-            taken = bound if np.isinf(weight) else bound.copy()
+        order = sorted(
+            range(len(self.gazetteers)), key=lambda k: (np.isfinite(self.gazetteers[k][1]), not self.gazetteers[k][0].must)
+        )
+        for k in order:
+            rule, weight, by_length = self.gazetteers[k]
+            taken, weight = bound if np.isinf(weight) else bound.copy(), 0.0 if k in self.idle else weight
             for length, phrases in by_length.items():
                 for at in range(len(words) - length + 1):
                     here = slice(at, at + length)

@@ -26,6 +26,7 @@ from enstruct_bench.campaigns.worker import status
 
 THREADS = 8
 KINDS = ("network", "by inference", "forest", "joint", "tagger", "segmenter", "texts")
+MOST_SECONDS = 3600
 MOST_GROWTH = 32 * 2**20
 """Bytes that memory may grow by after the first tenth: what allocators keep for themselves."""
 LOADERS: dict[str, Any] = {"joint": JointMultiLabelClassifier, "tagger": EnergySequenceTagger, "segmenter": EnergySegmenter}
@@ -137,12 +138,18 @@ def _processes(folder: Path, start: str, count: int, number: int) -> dict[str, t
     for process in processes:
         process.start()
     said: list[dict[str, tuple[str, float]]] = []
+    ends = time.monotonic() + MOST_SECONDS
     while len(said) < number:
         try:
             said.append(out.get(timeout=1))
         except queue.Empty:
-            if (died := [process.exitcode for process in processes if process.exitcode]) and out.empty():
-                return dict.fromkeys(KINDS, (f"a process has died, with exit code {died[0]}", 0.0))
+            died = [process.exitcode for process in processes if process.exitcode]
+            if died or time.monotonic() > ends:
+                for process in processes:
+                    process.kill()
+                why = f"a process has died, with exit code {died[0]}" if died else f"no answer within {MOST_SECONDS} s"
+                said.append(dict.fromkeys(KINDS, (why, 0.0)))
+                break
     for process in processes:
         process.join()
     return {kind: max((each[kind] for each in said), key=lambda one: (one[0] != "", one[1])) for kind in KINDS}

@@ -145,7 +145,7 @@ def fit_copula(fit: Fit, table: Table, seed: int) -> CopulaSide:
     p, held = fit.cross_fitted, table.held
     known = random_told(table.Y[held], np.random.default_rng([seed, 1]))
     R = correlations(p[table.training], table.Y[table.training])
-    few = slice(max(1, CELLS_JUDGED // p.shape[1]))
+    few = np.unique(np.linspace(0, len(held) - 1, min(len(held), max(1, CELLS_JUDGED // p.shape[1]))).astype(int))
 
     def loss(share: float) -> float:
         judged = Copula(shrunk(R, share)).conditionals(p[held][few], known[few], sweeps=10)
