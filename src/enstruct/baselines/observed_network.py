@@ -31,21 +31,22 @@ HELD = 10
 class ObservedNetwork(Predictor):
     """Logits of dense or CSR rows."""
 
-    def __init__(self, n_features: int, n_labels: int, dropout: float = DROPOUTS[0]) -> None:
-        super().__init__(MLP(n_features, HIDDEN, 2, dropout, "relu", sparse=True, last_dropout=dropout), n_labels)
+    def __init__(self, n_features: int, n_labels: int, dropout: float = DROPOUTS[0], hidden: int | None = None) -> None:
+        hidden = HIDDEN if hidden is None else hidden
+        super().__init__(MLP(n_features, hidden, 2, dropout, "relu", sparse=True, last_dropout=dropout), n_labels)
         self.dropout = dropout
         layers: Any = [*self.encoder.linears, self.head]  # type: ignore[misc]
         # larger weights fit noise before they learn (yeast, cal500, spo_FUN)
-        for layer, inputs in zip(layers, (n_features, HIDDEN, HIDDEN), strict=True):
+        for layer, inputs in zip(layers, (n_features, hidden, hidden), strict=True):
             nn.init.uniform_(
                 layer.weight, -(inputs**-0.5), inputs**-0.5
             )  # larger ones fit noise before they learn (yeast, cal500)
 
     @classmethod
     def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:
-        """From its own ``state_dict``. RuntimeError if that is of other sizes."""
+        """From its own ``state_dict``, of as many hidden units as that has. RuntimeError if it is of other sizes."""
         with seeded(0), redirected():
-            network = cls(n_features, n_labels)
+            network = cls(n_features, n_labels, hidden=max(1, len(tensors["encoder.linears.0.bias"])))
         network.load_state_dict(tensors)
         return network.eval()
 
