@@ -138,7 +138,7 @@ class Forest(nn.Module):
         """(rows, training rows) w without v, which the labels' values hold; a training row may stand several times in a row."""
         leaf, n_rows = leaf.ravel(), len(leaf)
         size, mass = self.size.numpy()[leaf].astype(np.int64), self.mass.numpy()[leaf]
-        share = np.divide(1 / len(self.roots), mass, out=np.zeros_like(mass), where=mass > 0)
+        share = np.divide(1 / len(self.roots), mass, out=np.zeros(mass.shape), where=mass > 0)
         ends = np.cumsum(size)
         place = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.first.numpy()[leaf] - (ends - size), size)
         rows = np.concatenate([[0], ends[len(self.roots) - 1 :: len(self.roots)]])
