@@ -10,6 +10,7 @@ with what follows from them (:mod:`enstruct.joint.moves`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -50,10 +51,17 @@ class Compiled:
         self._matrix = torch.sparse_coo_tensor(places, torch.from_numpy(entries.data.astype(np.float32)), entries.shape)
         self.least = torch.from_numpy(system.least.astype(np.float32))
         self.weight = torch.from_numpy(np.where(system.binds, hard, system.weight).astype(np.float32))
+        # where the other labels leave an inequality at this, the label decides whether it holds: what having it gains then
+        self.decisive = [torch.where(s > 0, self.least[at, None, None] - 1, self.least[at, None, None]) for at, s in self._places]
+        self.gain = [s * self.weight[at, None, None] for at, s in self._places]
         apart = [group for group in system.groups if not _connected(system, group)]
         self.jumping = [group for group in apart if group.listed]
         self._apart = [group for group in apart if not group.listed]
         self.large = [group for group in system.groups if not group.listed and not group.is_hierarchy]
+
+    @property
+    def _places(self) -> Iterator[tuple[Tensor, Tensor]]:
+        return zip(self.of, self.sign, strict=True)
 
     @cached_property
     def moving(self) -> list[Moves]:
@@ -186,11 +194,8 @@ class RuledChains:
         odds, at = self._inner.log_odds(t), self._rules.of[t]
         if not len(at):
             return odds
-        sign = self._rules.sign[t]
-        without = self._reached[at] - sign * self._inner.y[:, t]
-        lacking = (without < (least := self._rules.least[at, None, None])).to(odds.dtype)
-        having = (without + sign < least).to(odds.dtype)
-        return odds + ((lacking - having) * self._rules.weight[at, None, None]).sum(0)
+        without = torch.addcmul(self._reached[at], self._rules.sign[t], self._inner.y[:, t], value=-1)
+        return odds + ((without == self._rules.decisive[t]) * self._rules.gain[t]).sum(0)
 
     def put(self, t: int, value: Tensor) -> None:
         at = self._rules.of[t]
@@ -199,7 +204,7 @@ class RuledChains:
             return
         before = self._inner.y[:, t].clone()
         self._inner.put(t, value)
-        self._reached[at] += self._rules.sign[t] * (self._inner.y[:, t] - before)
+        self._reached.index_add_(0, at, self._rules.sign[t] * (self._inner.y[:, t] - before))
 
     def jump(self) -> None:
         """Moves of several labels, between sweeps."""
