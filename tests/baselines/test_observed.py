@@ -6,7 +6,7 @@ from scipy import sparse
 
 from enstruct.baselines import observed_linear, observed_network
 from enstruct.baselines.observed_linear import fit_observed_linear
-from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_network
+from enstruct.baselines.observed_network import SETTINGS, ObservedNetwork, Setting, fit_observed_network
 from enstruct.encoders.boosted import as_tensor
 from enstruct.estimators import bases
 from enstruct.estimators.bases import ObservedBase
@@ -122,16 +122,17 @@ def test_a_network_takes_the_dropout_of_the_lower_loss_on_the_rows_left_out(smal
     X, Y, weight = table(200, features=4)
     held = X[:60], Y[:60]
 
-    def fitted(*dropouts):
-        network = fit_observed_network(X[60:], Y[60:], weight[60:], held, 0, dropouts=dropouts)
+    def fitted(*settings):
+        network = fit_observed_network(X[60:], Y[60:], weight[60:], held, 0, settings=settings)
         p, seen = marginals(network, X[:60]), ~np.isnan(Y[:60])
         return network, -np.log(np.where(Y[:60] == 1, p, 1 - p)[seen]).mean()
 
-    alone = {dropout: fitted(dropout)[1] for dropout in (0.0, 0.9)}
-    network, loss = fitted(0.0, 0.9)
+    alone = {setting: fitted(setting)[1] for setting in (Setting(0.0), Setting(0.9), Setting(0.9, small=False))}
+    assert len({*alone.values()}) == 3
+    network, loss = fitted(*alone)
     assert loss == pytest.approx(min(alone.values()), rel=1e-6)
-    assert network.dropout == min(alone, key=alone.get)
-    assert fitted(0.9, 0.0)[0].dropout == network.dropout
+    assert network.setting == min(alone, key=alone.get)
+    assert fitted(*reversed(alone))[0].setting == network.setting
 
 
 def test_folds_take_the_dropout_of_the_first(small, monkeypatch):
@@ -139,14 +140,14 @@ def test_folds_take_the_dropout_of_the_first(small, monkeypatch):
     tried = []
 
     def fitted(*args, **further):
-        tried.append(further.get("dropouts"))
+        tried.append(further.get("settings"))
         return fit_observed_network(*args, **further)
 
     monkeypatch.setattr(bases, "fit_observed_network", fitted)
     folds = np.array_split(np.arange(120), 3)
     found = cross_fit(ObservedBase("network"), Table(X, Y), folds, 0, np.inf, last=True)
     assert tried[0] is None
-    assert tried[1:] == [(found.models[0].dropout,)] * 2
+    assert tried[1:] == [(found.models[0].setting,)] * 2
     assert len(found.models) == 3
 
 
@@ -155,26 +156,28 @@ def test_a_lower_dropout_is_tried_where_the_lowest_so_far_is_the_best(small, mon
     asked = []
 
     def trained(losses):
-        def one(X, Y, weight, left_out, seed, dropout, mean, deviation):
-            asked.append(dropout)
-            return ObservedNetwork(X.shape[1], Y.shape[1], dropout), losses[dropout]
+        def one(X, Y, weight, left_out, seed, setting, mean, deviation):
+            asked.append(setting)
+            return ObservedNetwork(X.shape[1], Y.shape[1], setting), losses[setting]
 
         return one
 
+    middle, high, low, large = SETTINGS
     for losses, wanted, chosen in (
-        ({0.5: 1.0, 0.7: 2.0, 0.2: 0.5}, [0.5, 0.7, 0.2], 0.2),
-        ({0.5: 2.0, 0.7: 1.0}, [0.5, 0.7], 0.7),
+        ({middle: 1.0, high: 2.0, low: 0.5, large: 0.6}, [middle, high, low, large], low),
+        ({middle: 2.0, high: 1.0, large: 0.9}, [middle, high, large], large),
     ):
         asked.clear()
         monkeypatch.setattr(observed_network, "_trained", trained(losses))
-        assert fit_network(X, Y, weight).dropout == chosen
+        assert fit_network(X, Y, weight).setting == chosen
         assert asked == wanted
         asked.clear()
-        assert fit_network(X, Y, weight, is_late=lambda: True).dropout == 0.5  # without time for others
-        assert asked == [0.5]
+        assert fit_network(X, Y, weight, is_late=lambda: True).setting == middle  # without time for others
+        assert asked == [middle]
 
 
-def test_both_layers_of_a_network_drop_out():
-    encoder = ObservedNetwork(4, 2, 0.6).encoder
-    assert (encoder.dropout.p, encoder.last_dropout.p, encoder.input_dropout.p) == (0.6, 0.6, 0.0)
-    assert all(layer.weight.abs().max() <= layer.weight.shape[0] ** -0.5 for layer in encoder.linears[:1])
+@pytest.mark.parametrize(("small", "last"), [(True, 0.6), (False, 0.0)])
+def test_small_networks_begin_with_small_weights_and_drop_out_after_both_layers(small, last):
+    encoder = ObservedNetwork(64, 2, Setting(0.6, small)).encoder
+    assert (encoder.dropout.p, encoder.last_dropout.p, encoder.input_dropout.p) == (0.6, last, 0.0)
+    assert (encoder.linears[0].weight.abs().max() <= 64**-0.5) == small

@@ -1,14 +1,15 @@
 """One network for all labels, trained by the cross-entropy of observed cells, whose labels share what they learn of x.
 
-Two hidden layers on standardised features (sparse ones as they are), with dropout after both and small weights to begin with;
-the standardisation goes into the first layer in the end, so that the network takes rows as they come. Epochs, and how much is
-dropped out, are those of the lowest loss on rows left out.
+Two hidden layers on standardised features (sparse ones as they are); the standardisation goes into the first layer in the end, so
+that the network takes rows as they come. It begins with small weights and drops out after both layers, or with larger ones
+and drops out between them: the former learns less of noise, the latter more of many features that are mostly 0. Which, how much
+is dropped out, and for how many epochs it is trained, are those of the lowest loss on rows left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -22,25 +23,32 @@ from enstruct.encoders import MLP, Predictor
 from enstruct.encoders.boosted import as_tensor
 from enstruct.randomness import redirected, seeded
 
-HIDDEN, DROPOUTS, RATE, DECAY, BATCH = 256, (0.5, 0.7, 0.2), 1e-3, 1e-5, 32
+HIDDEN, RATE, DECAY, BATCH = 256, 1e-3, 1e-5, 32
 EPOCHS, PATIENCE = 300, 8
 HELD = 10
 """Without rows that are left out one training row in so many says when to stop."""
 
 
+class Setting(NamedTuple):
+    """``small``: whether weights are small in the beginning, and the last layer drops out as well."""
+
+    dropout: float
+    small: bool = True
+
+
+SETTINGS = (Setting(0.5), Setting(0.7), Setting(0.2), Setting(0.5, small=False))
+
+
 class ObservedNetwork(Predictor):
     """Logits of dense or CSR rows."""
 
-    def __init__(self, n_features: int, n_labels: int, dropout: float = DROPOUTS[0], hidden: int | None = None) -> None:
-        hidden = HIDDEN if hidden is None else hidden
-        super().__init__(MLP(n_features, hidden, 2, dropout, "relu", sparse=True, last_dropout=dropout), n_labels)
-        self.dropout = dropout
-        layers: Any = [*self.encoder.linears, self.head]  # type: ignore[misc]
-        # larger weights fit noise before they learn (yeast, cal500, spo_FUN)
-        for layer, inputs in zip(layers, (n_features, hidden, hidden), strict=True):
-            nn.init.uniform_(
-                layer.weight, -(inputs**-0.5), inputs**-0.5
-            )  # larger ones fit noise before they learn (yeast, cal500)
+    def __init__(self, n_features: int, n_labels: int, setting: Setting = SETTINGS[0], hidden: int | None = None) -> None:
+        hidden, last = HIDDEN if hidden is None else hidden, setting.dropout if setting.small else 0.0
+        super().__init__(MLP(n_features, hidden, 2, setting.dropout, "relu", sparse=True, last_dropout=last), n_labels)
+        self.setting = setting
+        layers: Any = [*self.encoder.linears, self.head] if setting.small else []  # type: ignore[misc]
+        for layer, inputs in zip(layers, (n_features, hidden, hidden), strict=False):
+            nn.init.uniform_(layer.weight, -(inputs**-0.5), inputs**-0.5)
 
     @classmethod
     def restored(cls, tensors: dict[str, Tensor], n_features: int, n_labels: int) -> Self:
@@ -65,10 +73,10 @@ def fit_observed_network(
     left_out: tuple[Any, NDArray[np.float32]] | None,
     seed: int,
     is_late: Callable[[], bool] = lambda: False,
-    dropouts: Sequence[float] = DROPOUTS,
+    settings: Sequence[Setting] = SETTINGS,
 ) -> ObservedNetwork:
-    """``Y`` (rows, labels) with NaN where unobserved; ``left_out``: rows (X, Y) that say when to stop. ``dropouts``: the first is
-    trained, the others are tried until ``is_late``, those that are lower than all before where the lowest so far is the best."""
+    """``Y`` (rows, labels) with NaN where unobserved; ``left_out``: rows (X, Y) that say when to stop. ``settings``: the first is
+    trained, others are tried until ``is_late``; a lower dropout than all of its kind only where the lowest so far is the best."""
     if left_out is None:
         order = np.random.default_rng([seed, 2]).permutation(len(Y))
         held, rows = np.split(order, [max(1, len(Y) // HELD)])
@@ -79,15 +87,16 @@ def fit_observed_network(
         scaler = StandardScaler().fit(X)  # a column that never varies here, and does in other rows, has a deviation of 1
         mean, deviation = torch.as_tensor(scaler.mean_).float(), torch.as_tensor(scaler.scale_).float()
 
-    def trained(dropout: float) -> tuple[ObservedNetwork, float]:
-        return _trained(X, Y, weight, left_out, seed, dropout, mean, deviation)
+    def trained(setting: Setting) -> tuple[ObservedNetwork, float]:
+        return _trained(X, Y, weight, left_out, seed, setting, mean, deviation)
 
-    (best, lowest), tried = trained(dropouts[0]), [dropouts[0]]
-    for dropout in dropouts[1:]:
-        if is_late() or (dropout < min(tried) and best.dropout > min(tried)):
+    (best, lowest), tried = trained(settings[0]), [settings[0]]
+    for setting in settings[1:]:
+        alike = [other.dropout for other in tried if other.small == setting.small]
+        if is_late() or (alike and setting.dropout < min(alike) < best.setting.dropout):
             continue
-        network, value = trained(dropout)
-        tried.append(dropout)
+        network, value = trained(setting)
+        tried.append(setting)
         best, lowest = (network, value) if value < lowest else (best, lowest)
     best.take_up(mean, deviation)
     return best.eval()
@@ -99,14 +108,14 @@ def _trained(
     weight: NDArray[np.float64],
     left_out: tuple[Any, NDArray[np.float32]],
     seed: int,
-    dropout: float,
+    setting: Setting,
     mean: Tensor,
     deviation: Tensor,
 ) -> tuple[ObservedNetwork, float]:
     """The network of the epoch with the lowest loss on rows left out, and that loss."""
     with seeded(seed):
         with redirected():  # a little an operation, which training would pay for nothing
-            network = ObservedNetwork(X.shape[1], Y.shape[1], dropout)
+            network = ObservedNetwork(X.shape[1], Y.shape[1], setting)
         optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
         rng = np.random.default_rng(seed)
         weights = torch.as_tensor(weight, dtype=torch.float32)[:, None]

@@ -134,7 +134,7 @@ class ObservedBase:
             return fit_observed_linear(train.X, train.Y, weight, seed, is_late, machines=self.name == "linear-svm")
         if self.name == "network":
             judges = None if left_out is None else (left_out.X, left_out.Y)
-            chosen = {} if like is None else {"dropouts": (like.dropout,)}
+            chosen = {} if like is None else {"settings": (like.setting,)}
             return fit_observed_network(train.X, train.Y, weight, judges, seed, is_late, **chosen)
         X, models = _dense(train.X), []
         for y in train.Y.T:
