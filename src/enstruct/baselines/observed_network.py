@@ -37,6 +37,7 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (Setting(0.5), Setting(0.7), Setting(0.2), Setting(0.5, small=False))
+"""In the order in which they are tried."""
 
 
 class ObservedNetwork(Predictor):

@@ -254,5 +254,4 @@ def _own(custom: Any, n_labels: int, n_features: int) -> ClassifierBase:
 
 
 def _n_members(one: CrossFitted) -> int:
-    inner = _inner(one)
-    return len(one.models) if isinstance(inner, MethodBase) or (isinstance(inner, ObservedBase) and not inner.refits) else 0
+    return 0 if one.base.refits else len(one.models)

@@ -22,7 +22,6 @@ from enstruct.inference import Chain
 from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
 from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
 from enstruct.rules.smallest import smallest_conflict
-from enstruct.rules.soft import Soft
 from enstruct.rules.tags import Gazetteer, TagSystem, tag_may_be
 from enstruct.training.batches import in_order
 from enstruct.validation import check_series
@@ -237,7 +236,8 @@ class TagJoint:
         """The first told tag of sentence i that cannot stand behind what is told before it, and the fewest rules that say so."""
         told = [None] * len(self.words[i]) if known is None else list(known[i])
         places = [t for t, tag in enumerate(told) if tag is not None]
-        every = range(sum(not isinstance(rule, Soft) for rule in self.system.rules))
+        binding = self.system.binding
+        every = range(len(binding))
 
         def prefix(n: int) -> list[str | None]:
             return [tag if t in places[:n] else None for t, tag in enumerate(told)]
@@ -247,8 +247,7 @@ class TagJoint:
         if n > len(places):
             return f"Preferences broken in sentence {i} weigh so much that it cannot be told from what is impossible: weigh less."
         named = smallest_conflict(len(every), lambda some: self._under(some, i)._is_possible(prefix(n)))
-        binding = [str(rule) for rule in self.system.rules if not isinstance(rule, Soft)]
-        words = "; ".join(shortened(binding[k], 120 // len(named)) for k in named) or f"the scheme {self.tags.user_scheme}"
+        words = "; ".join(shortened(str(binding[k]), 120 // len(named)) for k in named) or f"the scheme {self.tags.user_scheme}"
         if n == 0:
             sentence = shortened(" ".join(self.words[i]), 80)
             return f"No tags of sentence {i} ({sentence}) keep the rules: {words}. Drop or mend one."
@@ -262,7 +261,7 @@ class TagJoint:
     def _under(self, some: Sequence[int], i: int) -> TagJoint:
         """Sentence i under some of the rules that bind alone, whatever the tagger says of it. Gazetteers give way to one another
         as they do under all."""
-        binding = [rule for rule in self.system.rules if not isinstance(rule, Soft)]
+        binding = self.system.binding
         system, words = tag_system([binding[k] for k in some], self.tags), self.words[i]
         places = [k for k, rule in enumerate(binding) if isinstance(rule, Gazetteer)]
         gazetteers = tuple(one for one in self.system.gazetteers if np.isinf(one[1]))

@@ -188,6 +188,11 @@ class TagSystem:
         return cls(tuple(several), tuple(tags), follow, start, end, tuple(once), tuple(gazetteers))
 
     @property
+    def binding(self) -> list[Any]:
+        """The rules that are no preferences."""
+        return [rule for rule in self.rules if not isinstance(rule, Soft)]
+
+    @property
     def is_possible(self) -> bool:
         """Whether a sentence of some length can be tagged."""
         follow, reached, end, _ = (np.isfinite(part) for part in self.expanded())
