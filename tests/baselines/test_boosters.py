@@ -84,10 +84,14 @@ def test_labels_of_their_own_weights_and_seeds(by):
     X = features("normal")
     Y = np.stack([X[:, 0] > 0, X[:, 1] > 1, np.arange(300) < RARE - 1], axis=1).astype(float)
     rows = Rows(X, sparse.csr_matrix(Y))
-    first, again, heavy = (FIT[by](rows, None, w, 2**32 - 1)(as_tensor(X)).numpy() for w in (None, None, np.array([1, 9, 1])))
+    factors = (None, None, np.array([1, 9, 1]), np.array([9, 1, 1]))
+    first, again, heavy, other = (FIT[by](rows, None, w, 2**32 - 1)(as_tensor(X)).numpy() for w in factors)
     assert np.array_equal(first, again)
     assert np.array_equal(first[:, 0], heavy[:, 0])
     assert heavy[:, 1].mean() > first[:, 1].mean() + 0.1
+    assert np.array_equal(first[:, 1], other[:, 1])  # the label before has weights, which are its own
+    alone = [fit_label(X, y, np.ones(300), 2**32 - 1, by=by) for y in Y.T]
+    np.testing.assert_allclose(torch.sigmoid(torch.as_tensor(first)), answers(alone, X), atol=1e-6)
     assert np.ptp(first[:, 2]) == 0
     assert np.ptp(FIT[by](rows, None, should_stop=lambda: True)(as_tensor(X)).numpy(), axis=0).max() == 0
     thin = FIT[by](Rows(sparse.csr_matrix(X), rows.Y), None, None, 2**32 - 1)(as_tensor(X)).numpy()

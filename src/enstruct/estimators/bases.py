@@ -19,7 +19,7 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from torch import nn
 
 from enstruct.baselines import CHOOSING
-from enstruct.baselines.boosting import GROW, fit_label, is_installed
+from enstruct.baselines.boosting import GROWERS, fit_label, is_installed
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.baselines.observed_linear import fit_observed_linear
 from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_network
@@ -189,7 +189,7 @@ class ViewBase:
 
 
 OBSERVED: dict[str, type[BoostedTrees | LinearPredictor | ObservedNetwork]] = {
-    **dict.fromkeys(GROW, BoostedTrees),
+    **dict.fromkeys(GROWERS, BoostedTrees),
     **dict.fromkeys(("linear", "linear-svm"), LinearPredictor),
     "network": ObservedNetwork,
 }
