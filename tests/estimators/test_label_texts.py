@@ -144,3 +144,16 @@ def test_a_joint_takes_it_as_its_base(encoder):
     assert joint.classes_.tolist() == ["always", "both", "grain", "wheat"]
     assert [model.encoder.label_texts for model in joint.base_[0].models] == [["grain wheat", "grain", "wheat"]]
     assert joint.predict_proba(texts[:5], known=[{"wheat": True}] * 5).shape == (5, 4)
+    new = texts[:5], ["gold", "oil bank"]
+    np.testing.assert_allclose(joint.predict_new(*new), mean_of_models(joint, new))
+    whole = EnergyMultiLabelClassifier(base=make(encoder, label_texts=described), random_state=0).fit(texts, sets)
+    np.testing.assert_allclose(whole.predict_new(*new), mean_of_models(whole.joint_, new))
+    plain = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(texts, sets)
+    with pytest.raises(ConfigError, match="needs a base that reads its labels"):
+        plain.predict_new(texts[:5], ["gold"])
+    with pytest.raises(DataError, match="new labels as a list"):
+        joint.predict_new(texts[:5], "gold")
+
+
+def mean_of_models(joint, new):
+    return np.mean([model.predict_new(*new) for fitted in joint.base_ for model in fitted.models], axis=0)

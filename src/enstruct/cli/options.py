@@ -84,7 +84,7 @@ def add_encoder(parser: Parser) -> None:
         "before (needs enstruct[text]); without it texts go by tf-idf, words by themselves",
     )
     parser.add_argument(
-        "--tuning", type=str | None, default=None, help="of --encoder: frozen (the default), adapter, lora or full"
+        "--tuning", type=str | None, default=None, help="of --encoder: frozen (the default), adapter, pfeiffer, lora or full"
     )
     parser.add_argument("--pooling", type=str | None, default=None, help="of --encoder: mean (the default) or cls")
     parser.add_argument("--max_tokens", type=int | None, default=None, help="of --encoder: what of a text is read (256)")

@@ -25,6 +25,7 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ConfigError, DataError, shown
 from enstruct.estimators.base import seed_of
 from enstruct.estimators.bases import CLIP, Base, as_base, automatic, logits_of
+from enstruct.estimators.classifier_base import ClassifierBase
 from enstruct.estimators.conditionals import BY_DEFAULT, Conditionals, Sampling
 from enstruct.estimators.cross_fitting import CrossFitted, best_score, choose, cross_fit
 from enstruct.estimators.features import validated, validated_blocks
@@ -307,6 +308,19 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def base_proba(self, X: Any) -> NDArray[np.float64]:
         """(rows, labels) the base's marginals alone, by which rules decide where nothing is told."""
         return self._marginals(*self._asked(X, None), untold="base")
+
+    def predict_new(self, X: Any, label_texts: Sequence[str]) -> NDArray[np.float64]:
+        """(rows, texts) probabilities of labels that training knew nothing of: the mean over the base's models that read their
+        labels (:meth:`enstruct.EnergyMultiLabelClassifier.predict_new`). The energy knows nothing of such labels. ConfigError for
+        a base without ``label_texts``."""
+        reading = [model for fitted in self._fitted().base_ if isinstance(fitted.base, ClassifierBase) for model in fitted.models]
+        if not reading or not all(hasattr(model, "predict_new") for model in reading):
+            raise ConfigError(
+                "predict_new needs a base that reads its labels: base=EnergyMultiLabelClassifier('cross-entropy', "
+                "encoder=TextEncoder(..., label_texts=))."
+            )
+        blocks = validated_blocks(self, X)
+        return np.concatenate([np.mean([model.predict_new(rows, label_texts) for model in reading], axis=0) for rows in blocks])
 
     def disagreement(self, X: Any) -> NDArray[np.float64]:
         """(rows,) how far the base's models differ about a row: sum over labels of H(mean p) - mean H(p), in nats.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -353,6 +354,12 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     def ask(self, X: Any, *, known: Any = None) -> NDArray[Any]:
         """(rows,) the label to ask for next: :meth:`enstruct.JointMultiLabelClassifier.ask`. ConfigError likewise."""
         return self._of_joint("ask").ask(X, known=known)
+
+    def predict_new(self, X: Any, label_texts: Sequence[str]) -> NDArray[np.float64]:
+        """(rows, texts) probabilities of labels that training knew nothing of, by their names or descriptions: of a network that
+        was fitted with ``label_texts``, or of a joint's base that was. ConfigError without."""
+        joint = self._joint()
+        return super().predict_new(X, label_texts) if joint is None else joint.predict_new(X, label_texts)
 
     def _of_joint(self, call: str) -> JointMultiLabelClassifier:
         joint = self._joint()

@@ -61,7 +61,7 @@ def test_texts_are_cut_where_positions_end_and_that_is_said(folder, caplog):
     )
 
 
-@pytest.mark.parametrize("tuning", ["adapter", "lora", "full"])
+@pytest.mark.parametrize("tuning", ["adapter", "pfeiffer", "lora", "full"])
 def test_tuning_begins_at_the_pretrained_features(folder, tuning):
     encoder = TextEncoder(folder, tuning=tuning, size=3 if tuning != "full" else None)
     network = encoder.network().eval()
@@ -71,6 +71,7 @@ def test_tuning_begins_at_the_pretrained_features(folder, tuning):
     layers, width, inner = 2, 16, 3
     counts = {
         "adapter": layers * 2 * (2 * width * inner + width + inner),
+        "pfeiffer": layers * (2 * width * inner + width + inner),
         "lora": layers * 2 * 2 * width * inner,
         "full": sum(p.numel() for p in load_trunk(folder).network.parameters()),
     }
@@ -92,15 +93,16 @@ def test_low_rank_parts_are_as_if_added_to_the_weights(folder):
         assert torch.allclose(network(to_features(encoder.token_rows(["oil grain"]))), wanted, atol=1e-5)
 
 
-def test_adapters_stand_before_the_sum_with_what_came_in(folder):
-    encoder = TextEncoder(folder, tuning="adapter", size=2)
+@pytest.mark.parametrize("tuning", ["adapter", "pfeiffer"])
+def test_adapters_stand_before_the_sum_with_what_came_in(folder, tuning):
+    encoder = TextEncoder(folder, tuning=tuning, size=2)
     network = encoder.network().eval()
     for part in network.parts.parts:
         torch.nn.init.normal_(part.up.weight)
     seen = transformers.AutoModel.from_pretrained(folder).eval()
     parts = iter(network.parts.parts)
     for layer in seen.encoder.layer:
-        for end in (layer.attention.output, layer.output):
+        for end in (layer.attention.output, layer.output) if tuning == "adapter" else (layer.output,):
             part, dense = next(parts), end.dense
             end.dense = torch.nn.Sequential(dense, Added(part))
     with torch.no_grad():
@@ -347,7 +349,7 @@ def test_an_encoder_of_another_kind_of_layers(tmp_path):
     config = DistilBertConfig(vocab_size=40, dim=16, n_layers=2, n_heads=2, hidden_dim=32, max_position_embeddings=32)
     folder = tiny_encoder(tmp_path / "distil")
     DistilBertModel(config).save_pretrained(folder)
-    for tuning, n in (("adapter", 4), ("lora", 4)):
+    for tuning, n in (("adapter", 4), ("pfeiffer", 2), ("lora", 4)):
         assert len(TextEncoder(folder, tuning=tuning).network().parts.parts) == n
     folder = tiny_encoder(tmp_path / "gpt")
     GPT2Model(GPT2Config(vocab_size=40, n_embd=16, n_layer=1, n_head=2, n_positions=32)).save_pretrained(folder)
@@ -435,7 +437,7 @@ def test_pieces_are_those_of_a_word_within_a_sentence(folder):
     assert TextEncoder(folder).features([]).shape == (0, 16)
 
 
-@pytest.mark.parametrize("tuning", ["full", "adapter", "lora"])
+@pytest.mark.parametrize("tuning", ["full", "adapter", "pfeiffer", "lora"])
 def test_a_pass_that_is_run_again_draws_the_same_numbers(tmp_path, tuning):
     """With dropout: output, gradient and where the random numbers stand afterwards are those of a single run."""
     place = tiny_encoder(tmp_path / "dropping", hidden_dropout_prob=0.3, attention_probs_dropout_prob=0.3)

@@ -178,7 +178,7 @@ def main() -> None:
                 row = measured(work, method, device, options.epochs)
                 if row:
                     note({"task": task, "method": method, "device": device, **row})
-    for tuning in ("frozen", "adapter", "lora", "full") if options.encoder is not None else ():
+    for tuning in ("frozen", "adapter", "pfeiffer", "lora", "full") if options.encoder is not None else ():
         for device in options.devices.split(","):
             row = measured_on_texts(options.encoder, tuning, device)
             note({"task": "texts", "method": tuning, "device": device, **row})

@@ -9,7 +9,8 @@
     frozen-network   cross-entropy on them; frozen-seal: seal-nce on them
     joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better
     frozen-margin    seal-margin on them; frozen-infnet: inference networks; frozen-cd: implicit-cd
-    adapter          cross-entropy, the encoder's adapters trained; lora: low-rank parts; full: every weight
+    adapter          cross-entropy, the encoder's adapters trained; pfeiffer: one a layer; lora: low-rank parts; full:
+                     every weight
     adapter-seal     seal-nce, predictor and energy with adapters of their own; so adapter-margin, adapter-infnet, adapter-cd
     seq2seq, sgm, ocd, seqtag, laco
                      systems of the implicit-training paper's Table 2 on the frozen encoder's states (:mod:`.systems`)
@@ -135,6 +136,7 @@ SIDES: dict[str, Callable[[Task], Fitted]] = {
     "adapter-margin": network("seal-margin", "adapter"),
     "adapter-infnet": network("infnet", "adapter"),
     "adapter-cd": network("implicit-cd", "adapter"),
+    "pfeiffer": network("cross-entropy", "pfeiffer"),
     "lora": network("cross-entropy", "lora"),
     "full": network("cross-entropy", "full"),
     "trainer": lambda task: Fitted(

@@ -2,6 +2,7 @@
 
     Adapters    h + W2 relu(W1 h + b1) + b2, behind attention and behind the feed-forward block of every layer, before each is
                 added to what came in (Houlsby et al. 2019); W2 = 0 at first, so that training begins at the pretrained network
+    Pfeiffer    the same behind feed-forward blocks alone, half as many (the place that Pfeiffer et al. 2021 found best)
     LowRank     W h + s B A h, s = 16 / rank, of every layer's queries and values (LoRA, Hu et al. 2022); B = 0 at first
 
 They hold no weight of the transformer, and act while :func:`running` lasts: a predictor and its energy have parts of their own
@@ -43,17 +44,23 @@ def _ends_in(name: str, ends: tuple[str, ...]) -> bool:
     return any(name == end or name.endswith(f".{end}") for end in ends)
 
 
-class Parts(nn.Module):
-    """One small module for each of the transformer's linear maps that ``ends`` names."""
+def _ends_attention(name: str) -> bool:
+    return _ends_in(name, ATTENTION_ENDS)
 
-    ends: tuple[str, ...] = ()
+
+def _ends_feed_forward(name: str) -> bool:
+    return _ends_in(name, FEED_FORWARD_ENDS) and not _ends_attention(name)  # "output.dense" is how both may end
+
+
+class Parts(nn.Module):
+    """One small module for each of the transformer's linear maps that it :meth:`goes_on`."""
 
     def __init__(self, network: nn.Module, size: int) -> None:
         super().__init__()
         self.names: list[str] = []  # of the transformer's modules that they go on
         modules = []
         for name, module in network.named_modules():
-            if isinstance(module, nn.Linear) and _ends_in(name, self.ends):
+            if isinstance(module, nn.Linear) and self.goes_on(name):
                 self.names.append(name)
                 modules.append(self.part(module, size))
         if not modules:
@@ -63,8 +70,11 @@ class Parts(nn.Module):
             )
         self.parts = nn.ModuleList(modules)
 
+    def goes_on(self, name: str) -> bool:
+        raise NotImplementedError  # every kind has its own, as of what follows
+
     def part(self, target: nn.Linear, size: int) -> nn.Module:
-        raise NotImplementedError  # every kind has its own
+        raise NotImplementedError
 
 
 @contextmanager
@@ -92,20 +102,26 @@ class Bottleneck(nn.Module):
         return output + self.up(F.relu(self.down(output)))
 
 
-class Adapters(Parts):
-    ends = (*ATTENTION_ENDS, *FEED_FORWARD_ENDS)
+class Pfeiffer(Parts):
+    def goes_on(self, name: str) -> bool:
+        return _ends_feed_forward(name)
 
+    def part(self, target: nn.Linear, size: int) -> nn.Module:
+        return Bottleneck(target.out_features, size)
+
+
+class Adapters(Pfeiffer):
     def __init__(self, network: nn.Module, size: int) -> None:
         super().__init__(network, size)
-        behind_attention = sum(_ends_in(name, ATTENTION_ENDS) for name in self.names)
+        behind_attention = sum(map(_ends_attention, self.names))
         if 2 * behind_attention != len(self.names):
             raise ConfigError(
                 f"Of {type(network).__name__} {behind_attention} blocks of attention and {len(self.names) - behind_attention} "
                 "of feed-forward layers are known by their names, and adapters go behind both: choose another tuning=."
             )
 
-    def part(self, target: nn.Linear, size: int) -> nn.Module:
-        return Bottleneck(target.out_features, size)
+    def goes_on(self, name: str) -> bool:
+        return _ends_attention(name) or _ends_feed_forward(name)
 
 
 class LowRankPart(nn.Module):
@@ -121,7 +137,8 @@ class LowRankPart(nn.Module):
 
 
 class LowRank(Parts):
-    ends = QUERIES_AND_VALUES
+    def goes_on(self, name: str) -> bool:
+        return _ends_in(name, QUERIES_AND_VALUES)
 
     def part(self, target: nn.Linear, size: int) -> nn.Module:
         return LowRankPart(target, size)

@@ -3,6 +3,7 @@
 tuning     what learns                                        what is read at every pass
 frozen     nothing: features are computed once and kept       (rows, width) numbers
 adapter    two bottlenecks a layer (Houlsby et al. 2019)      tokens
+pfeiffer   one bottleneck a layer (Pfeiffer et al. 2021)      tokens
 lora       low-rank parts of queries and values (Hu et al.)   tokens
 full       every weight                                       tokens
 
@@ -28,17 +29,17 @@ from torch.utils.checkpoint import checkpoint
 from enstruct.data.texts import are_texts, as_texts
 from enstruct.data.tokens import TokenRows
 from enstruct.encoders.text.feature_cache import kept
-from enstruct.encoders.text.parts import Adapters, LowRank, Parts, running
+from enstruct.encoders.text.parts import Adapters, LowRank, Parts, Pfeiffer, running
 from enstruct.encoders.text.trunk import Trunk, load_trunk, new_network, padded
 from enstruct.errors import ConfigError, DataError
 from enstruct.randomness import redirected, replayed
 from enstruct.randomness import states as random_states
 
 log = logging.getLogger("enstruct")
-TUNED: dict[str, type[Parts] | None] = {"adapter": Adapters, "lora": LowRank, "full": None}
-RATES = {"adapter": 5e-4, "lora": 5e-4, "full": 3e-5}
+TUNED: dict[str, type[Parts] | None] = {"adapter": Adapters, "pfeiffer": Pfeiffer, "lora": LowRank, "full": None}
+RATES = {"adapter": 5e-4, "pfeiffer": 5e-4, "lora": 5e-4, "full": 3e-5}
 """Of the encoder's own weights, unless ``learning_rate`` says otherwise; heads and energies have the classifier's."""
-SIZES = {"adapter": 64, "lora": 8}
+SIZES = {"adapter": 64, "pfeiffer": 64, "lora": 8}
 POOLINGS = ("mean", "cls")
 NAMES = "names"
 TOKENS_A_BATCH = 2**10
@@ -54,12 +55,12 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     name : str or Path
         A folder with config.json, safetensors and a tokenizer, or a name on Hugging Face's hub that was fetched before
         (:func:`enstruct.encoders.text.download`).
-    tuning : "frozen", "adapter", "lora" or "full", default="frozen"
+    tuning : "frozen", "adapter", "pfeiffer", "lora" or "full", default="frozen"
     pooling : "mean" or "cls", default="mean"
     max_tokens : int, default=256
         Of a text: what is longer is cut, as the encoder's own positions bid.
     size : int, optional
-        Units of a bottleneck ("adapter", 64) or the rank ("lora", 8).
+        Units of a bottleneck ("adapter", "pfeiffer": 64) or the rank ("lora", 8).
     learning_rate : float, optional
         Of the encoder's own weights.
     texts_a_pass : int, optional
@@ -93,7 +94,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         if not isinstance(self.name, (str, Path)) or not str(self.name):
             raise ConfigError(f"TextEncoder: name= is a folder or a name on the hub, not {self.name!r:.60}.")
         if self.tuning not in ("frozen", *TUNED):
-            raise ConfigError(f"TextEncoder: tuning= is 'frozen', 'adapter', 'lora' or 'full', not {self.tuning!r:.60}.")
+            names = ", ".join(map(repr, ("frozen", *TUNED)))
+            raise ConfigError(f"TextEncoder: tuning= is one of {names}, not {self.tuning!r:.60}.")
         if self.pooling not in POOLINGS:
             raise ConfigError(f"TextEncoder: pooling= is 'mean' or 'cls', not {self.pooling!r:.60}.")
         for name, least in (("max_tokens", 3), ("size", 1), ("texts_a_pass", 1)):
