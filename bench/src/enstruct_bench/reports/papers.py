@@ -8,8 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from enstruct_bench.reports.filled import printed_sections
 from enstruct_bench.reports.reproduced import kept_summaries
-from enstruct_bench.reports.summaries import FOLDER, printed
+from enstruct_bench.reports.summaries import FOLDER
 from enstruct_bench.reproduce.tables import TABLES
 
 
@@ -85,8 +86,9 @@ def paper_of(table: str) -> Paper | None:
 
 def paper_page(paper: Paper, results: Path) -> str:
     """The whole page, from the summaries in RESULTS/summaries. DataError for one that is damaged."""
-    kept = [path for name in TABLES if name.startswith(paper.tables) for path in kept_summaries(name, results / FOLDER)]
+    names = [name for name in TABLES if name.startswith(paper.tables)]
+    sections = [text for name in names for text in printed_sections(kept_summaries(name, results / FOLDER))]
     verdict = "\n".join(f"{number}. {line}" for number, line in enumerate(paper.verdict, 1))
     about = "Printed by `enstruct-bench report`; how rows and columns are to be read: [results](../results.md)."
     head = f"# {paper.title}\n\n{verdict}\n\n{about}\n\n## Its tables\n"
-    return "\n".join([head, *(printed(path) for path in kept)])
+    return "\n".join([head, *sections])

@@ -28,6 +28,8 @@ from enstruct.records import Shape, read_record
 from enstruct_bench.comparison.quantity import FORMS, Quantity, Value
 from enstruct_bench.reports.markdown import Table, Text
 
+Blocks = list[str | tuple[list[str], list[list[Value]]]]
+"""Texts, and tables as their columns and rows."""
 FOLDER = "summaries"
 QUANTITY: Shape = {
     "mean": float,
@@ -91,9 +93,9 @@ def printed(path: Path) -> str:
     return Text(block if isinstance(block, str) else Table(*block) for block in read_blocks(path))
 
 
-def read_blocks(path: Path) -> list[str | tuple[list[str], list[list[Value]]]]:
-    """Texts, and tables as their columns and rows. DataError for a file that is damaged."""
-    parts: list[str | tuple[list[str], list[list[Value]]]] = []
+def read_blocks(path: Path) -> Blocks:
+    """DataError for a file that is damaged."""
+    parts: Blocks = []
     for block in read_summary(path)["blocks"]:
         if isinstance(block, str):
             parts.append(block)
