@@ -30,14 +30,15 @@ def never():
     return False
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_equals_scikit_learns_trees(blocks, monkeypatch, weighted):
+@pytest.mark.parametrize(("weighted", "most"), [(False, 100), (True, 4)])
+def test_equals_scikit_learns_trees(blocks, monkeypatch, weighted, most):
     monkeypatch.setattr(extra_trees, "TREES_A_PROJECTION", 20)
+    monkeypatch.setattr(extra_trees, "MOST_A_SPLIT", most)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(blocks.X)) if weighted else None
     train = Rows(blocks.X, blocks.Y, weight)
     ours = _marginals(_Growth(blocks.X.astype(np.float32), train, 3, 7).until(20, never).forest(None), blocks.X)
     seed = int(np.random.default_rng(7).integers(2**31))
-    features = round(0.3 * blocks.X.shape[1])
+    features = 4 if most == 4 else 1.0
     theirs = ExtraTreesRegressor(20, min_samples_leaf=3, max_features=features, random_state=seed)
     theirs.fit(blocks.X.astype(np.float32), blocks.Y.toarray(), sample_weight=weight)
     np.testing.assert_allclose(ours, theirs.predict(blocks.X.astype(np.float32)), atol=2 * CERTAIN)
@@ -95,7 +96,7 @@ def test_sparse_features_too_many_for_a_dense_array(blocks, monkeypatch):
     assert columns.format == "csc"
     ours = _marginals(_Growth(columns, Rows(X, blocks.Y), 3, 7).until(20, never).forest(None), X)
     seed = int(np.random.default_rng(7).integers(2**31))
-    theirs = ExtraTreesRegressor(20, min_samples_leaf=3, max_features=round(0.3 * X.shape[1]), random_state=seed)
+    theirs = ExtraTreesRegressor(20, min_samples_leaf=3, max_features=1.0, random_state=seed)
     theirs.fit(columns, blocks.Y.toarray())
     np.testing.assert_allclose(ours, theirs.predict(X.astype(np.float32)), atol=2 * CERTAIN)
 

@@ -226,6 +226,22 @@ def test_a_base_too_slow_is_left_after_a_folds_share_of_the_time(rows):
     assert given == [pytest.approx(6 / (3 + 1), abs=0.2)]
 
 
+def test_where_the_first_base_took_all_of_the_time_others_have_a_third(rows, monkeypatch):
+    def slow(base, table, folds, seed, deadline, last):
+        given.append((base.name, deadline - time.monotonic(), last))
+        time.sleep(0.4)
+        return cross_fit(base, table, folds, seed, np.inf, last)
+
+    given = []
+    monkeypatch.setattr(joint, "cross_fit", slow)
+    monkeypatch.setattr(
+        joint, "automatic", lambda *_: [ObservedBase("network"), ObservedBase("linear"), ObservedBase("boosting")]
+    )
+    model = JointMultiLabelClassifier(minutes=0.3 / 60, folds=2, random_state=0).fit(rows[0][:90], rows[1][:90])
+    assert given == [("network", pytest.approx(0.3, abs=0.1), True), ("linear", pytest.approx(0.1, abs=0.05), False)]
+    assert set(model.base_scores_) >= {"network", "linear"}
+
+
 def test_what_the_first_fold_chose_the_others_keep(rows):
     table = Table(rows[0][:120], rows[1][:120].astype(np.float32))
     folds = np.array_split(np.arange(120), 3)

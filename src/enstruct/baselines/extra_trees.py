@@ -24,8 +24,8 @@ from enstruct.encoders.sparse_mlp import csr_batch
 LEAVES, DEFAULT_LEAF = (3, 1, 10), 3
 TREES, TREES_TO_CHOOSE, TREES_A_PROJECTION = 100, 20, 5
 DIMENSIONS = 64
-SHARE_A_SPLIT, MOST_A_SPLIT = 0.3, 100
-"""Features that a split is chosen among."""
+MOST_A_SPLIT = 100
+"""Features that a split is chosen among, drawn anew for each where there are more."""
 MOST_DENSE = 2**28
 """Cells of sparse features that are grown on as a dense array, which takes a fraction of the time."""
 
@@ -75,7 +75,7 @@ class _Growth:
             grown = ExtraTreesRegressor(
                 TREES_A_PROJECTION,
                 min_samples_leaf=self.leaf,
-                max_features=min(MOST_A_SPLIT, max(1, round(SHARE_A_SPLIT * self._X.shape[1]))),
+                max_features=min(MOST_A_SPLIT, self._X.shape[1]),
                 n_jobs=torch.get_num_threads(),
                 random_state=int(self._rng.integers(2**31)),
             ).fit(self._X, projected(self._train.Y, self._rng), sample_weight=self._train.weight)

@@ -102,8 +102,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
         move among legal sets.
     minutes : float, default=3
-        Of "auto": after the first base no other is begun that would likely end later. Of the energy as many again, half a
-        minute at least: then no further terms are tried for it, nor chains.
+        Of "auto": after the first base no other is begun that would likely end later; what the first one takes, the others have
+        a third of the minutes. Of the energy as many again, half a minute at least: then no further terms are tried for it, nor
+        chains.
     n_iter_no_change : int or "auto"
         Of the energy: epochs without a better held-out value after which its training ends; "auto": 10.
     random_state : int, RandomState or None
@@ -199,7 +200,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         return [np.sort(fold) for fold in stratified_folds(as_indicator(np.nan_to_num(table.Y)), folds, seed)]
 
     def _fit_base(self, table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
-        deadline = time.monotonic() + 60 * self.minutes
+        allowed = 60 * self.minutes
+        deadline = time.monotonic() + allowed
         wanted: list[Base] = (
             automatic(table, self.metric, self.encoder, getattr(getattr(self, "text_", None), "n_terms", None))
             if isinstance(self.base, str) and self.base == "auto"
@@ -207,8 +209,11 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         )
         fitted: list[CrossFitted] = []
         for base in wanted:
-            if not fitted or time.monotonic() <= deadline:  # the first is never left out
-                one = cross_fit(base, table, folds, seed, deadline, last=not fitted)
+            if not fitted:  # the first is never left out, and of many labels it may take all of the time
+                fitted.append(cross_fit(base, table, folds, seed, deadline, last=True))
+                deadline = max(deadline, time.monotonic() + allowed / 3)
+            elif time.monotonic() <= deadline:
+                one = cross_fit(base, table, folds, seed, deadline, last=False)
                 fitted += [] if one is None else [one]
         chosen, self.base_scores_ = choose(fitted, lambda p: best_score(p, table, self.metric))
         self.base_ = [fitted[i] for i in chosen]
