@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from enstruct import EnergyMultiLabelClassifier, JointMultiLabelClassifier
 from enstruct.baselines import observed_linear
 from enstruct.baselines.boosting import GROWERS
+from enstruct.cli.training import how_trained
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.choose import make_rule
 from enstruct.decisions.expected_f1 import decode
@@ -28,7 +29,7 @@ from enstruct.estimators.cross_fitting import cross_fit
 from enstruct.estimators.training_table import Table
 from enstruct.methods import METHODS
 from enstruct.rules import Excludes, Implies, Soft
-from enstruct.training import residual_candidates
+from enstruct.training import residual_candidates, residual_choice
 
 N_LABELS = 5
 SETS = np.array(list(itertools.product((0, 1), repeat=N_LABELS)), dtype=float)
@@ -647,6 +648,24 @@ def test_energies_are_those_of_the_distribution_under_rules():
         model.energy(X[:3], sets[:2])
     with pytest.raises(DataError, match="without holes"):
         model.energy(X[:1], np.full((1, 5), np.nan))
+
+
+def test_where_rules_leave_no_time_the_base_answers_under_them(rows, monkeypatch, tmp_path):
+    """Told labels change the others as enumeration of independent labels that keep the rules has it."""
+    monkeypatch.setattr(residual_choice, "MOST_OF_THE_TIME", -1.0)
+    X, Y = rows[0][:120], rows[1][:120].copy()
+    Y[:, 1] |= Y[:, 0]
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, rules=Implies(0, 1), random_state=0).fit(X, Y)
+    assert (model.likelihoods_, model.terms_, model.marginals_of_) == ({}, "independent", "base")
+    assert "its rules left no time" in how_trained(model)
+    np.testing.assert_array_equal(model.predict_proba(X), model.base_proba(X))
+    known = np.full((1, Y.shape[1]), np.nan)
+    known[0, 2] = 1
+    sets = np.array([[*pair, 1, *([0] * (Y.shape[1] - 3))] for pair in ((0, 0), (0, 1), (1, 1))])
+    p = np.exp(-model.energy(np.repeat(X[:1], 3, 0), sets))
+    np.testing.assert_allclose(model.predict_proba(X[:1], known=known)[0, :2], [p[2] / p.sum(), p[1:].sum() / p.sum()], atol=1e-5)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(JointMultiLabelClassifier.load(tmp_path / "m").predict_proba(X), model.predict_proba(X))
 
 
 def test_rows_that_no_model_takes(fitted, rows):

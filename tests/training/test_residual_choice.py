@@ -11,6 +11,7 @@ from tests.training.planted import divergence, log_probabilities, noise_of
 from tests.training.planted_sets import PLANTED, L, N, blocks, pairwise, sample
 
 from enstruct.energies.residual import ResidualEnergy
+from enstruct.rules import Implies, RuleSystem
 from enstruct.training import residual, residual_choice
 from enstruct.training.joint_likelihood import likelihoods
 from enstruct.training.residual import refit
@@ -269,3 +270,29 @@ def test_the_one_taken_is_continued_and_kept_where_it_is_better(monkeypatch):
     assert again.chosen.persistent
     assert not again.energy.training
     assert not torch.equal(again.energy.table, alone.energy.table)
+
+
+def test_rules_that_leave_no_time_leave_labels_to_themselves(monkeypatch):
+    """What is not compared is not chosen: logits alone, under the rules, trained on all rows that keep them."""
+    _, examples = sample(pairwise(), rows=200)
+    logits, y, held = examples.logits.numpy(), examples.y.numpy(), np.arange(0, 200, 4)
+    rules = RuleSystem.of(Implies(0, 1), range(L))
+    kept = y[:, 0] <= y[:, 1]
+    judged = []
+
+    def likely(energy, rows, seed, tolerance):
+        judged.append((len(rows.y), tolerance))
+        return likelihoods(energy, rows, seed, tolerance)
+
+    monkeypatch.setattr(residual_choice, "likelihoods", likely)
+    given = logits, y, None, held, 0, (INDEPENDENT, LOOSE)
+    short = fit_residual(*given, rules=rules, seconds=1e-6)
+    assert judged == [(residual_choice.FEW, residual_choice.ROUGH)]
+    assert (short.chosen, short.likelihoods) == (INDEPENDENT, {})
+    assert short.energy.couplings() is None
+    parts = (torch.as_tensor(part[kept]) for part in (logits, y, np.ones(200, dtype=np.float32)))
+    again = refit(INDEPENDENT, Examples(*parts, rules), short.epochs, 0)
+    for name, tensor in again.state_dict().items():
+        torch.testing.assert_close(short.energy.state_dict()[name], tensor)
+    assert set(fit_residual(*given, rules=rules, seconds=3600).likelihoods) >= {"independent", "pairs, loose"}
+    assert set(fit_residual(*given, seconds=1e-6).likelihoods) >= {"independent", "pairs, loose"}  # without rules it is quick

@@ -100,6 +100,7 @@ def how_trained(model: Any) -> str:
     if isinstance(model, JointMultiLabelClassifier):
         base = "+".join(one.base.name for one in model.base_)
         gain = ", ".join(f"{name} {nats:.3f}" for name, nats in model.likelihoods_.items())
-        return f"base {base}; energy {model.terms_} (held-out -log p in nats: {gain})"
+        compared = f"held-out -log p in nats: {gain}" if gain else "its rules left no time to compare others"
+        return f"base {base}; energy {model.terms_} ({compared})"
     chosen = f"{len(model.members_)} members, answer: {model.chosen_}; " if hasattr(model, "members_") else ""
     return f"{chosen}{model.n_iter_} epochs"

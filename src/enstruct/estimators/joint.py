@@ -115,7 +115,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     base_ : list of CrossFitted, whose mean answers; ``base_scores_``: what each average that was tried scored.
     energy_ : ResidualEnergy
     likelihoods_ : dict, terms of the energy -> held-out -log p(y | x) in nats a row, rough of what is clearly behind; ``terms_``:
-        those chosen, of level ones what answers quickest. ", persistent" after them: trained by chains as well.
+        those chosen, of level ones what answers quickest. ", persistent" after them: trained by chains as well. Empty where large
+        rules left no time to compare any: labels are independent then but for the rules.
     rules_, decision_, decision_scores_ : as in :class:`~enstruct.EnergyMultiLabelClassifier`
     marginals_of_ : "base" or "joint": whose are the probabilities while nothing is told, as their held-out log-loss says;
         rules decide by the base's then
@@ -223,7 +224,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             return self._fit_classes(logits, table, seed)
         rules_of_energy = None if self.legality_ is None else self.legality_.varying
         patience = PATIENCE if self.n_iter_no_change == "auto" else int(self.n_iter_no_change)
-        ends = time.monotonic() + max(60 * self.minutes, LEAST_SECONDS)
+        seconds = max(60 * self.minutes, LEAST_SECONDS)
+        ends = time.monotonic() + seconds
         fitted = fit_residual(
             logits,
             table.Y,
@@ -234,12 +236,15 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             lambda: time.monotonic() > ends,
             patience,
             rules_of_energy,
+            seconds,
         )
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
         left_out = table.few(folds[0], min(JUDGED, ROWS_JUDGED * table.Y.shape[1]))
         p, judge = self._legal(expit(logits)), self._joint(logits[left_out], seed, fitted.judge)
-        better = log_loss(table.Y[left_out], judge.marginals().numpy()) < log_loss(table.Y[left_out], p[left_out])
-        self.marginals_of_ = "joint" if better else "base"
+        self.marginals_of_ = "base"
+        if fitted.likelihoods:  # else its rules leave no time for its own
+            better = log_loss(table.Y[left_out], judge.marginals().numpy()) < log_loss(table.Y[left_out], p[left_out])
+            self.marginals_of_ = "joint" if better else "base"
         # rules are about whole sets: holes are filled with a draw, given what was observed
         whole, ruled = table.Y, np.arange(len(table))
         if not table.complete:

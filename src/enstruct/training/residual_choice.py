@@ -11,7 +11,8 @@ All is chosen by the held-out log-likelihood of the joint itself (:mod:`enstruct
     no couplings at all unless they gain more than twice the standard error of the gain
 
 How many epochs, and what is clearly behind the best already, or behind it at all and slower, is seen by a rough likelihood, of
-conditionals to a large sampling error, at a tenth of the time.
+conditionals to a large sampling error, at a tenth of the time. Where large rules make even that of a few rows take too long,
+nothing is compared: labels hang together by the rules alone.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ log = logging.getLogger("enstruct")
 
 JUDGED = 300
 """Held-out rows that candidates are judged on, at most."""
+FEW, MOST_OF_THE_TIME = 16, 0.1
+"""Rows whose rough likelihood may take this share of the time that there is for all candidates: what chains take under rules
+hardly depends on the rows, up to some dozens."""
 ROUGH, FINE = 0.1, 0.03
 """Standard errors of the conditionals at most."""
 CLEARLY = 3.0
@@ -95,6 +99,12 @@ class Judges:
     def nats(self, energy: ResidualEnergy, tolerance: float) -> Tensor:
         return likelihoods(energy, self.rows, self.seed, tolerance)
 
+    def take_too_long(self, energy: ResidualEnergy, seconds: float) -> bool:
+        """Whether a rough look at a few rows does, of so many seconds for everything."""
+        begin = time.monotonic()
+        likelihoods(energy, self.rows.take(np.arange(min(FEW, len(self.rows.y)))), self.seed, ROUGH)
+        return time.monotonic() - begin > MOST_OF_THE_TIME * seconds
+
     def roughly(self, candidate: Candidate, judge: ResidualEnergy, epochs: int) -> Tried:
         nats = self.nats(judge, ROUGH)
         return Tried(candidate, judge, epochs, nats, nats)
@@ -113,6 +123,7 @@ def fit_residual(
     should_stop: Callable[[], bool] = lambda: False,
     patience: int = PATIENCE,
     rules: RuleSystem | None = None,
+    seconds: float = math.inf,
 ) -> Fitted:
     """``logits`` are cross-fitted; ``held`` numbers the rows that judge candidates. The best is trained anew on all rows.
 
@@ -121,6 +132,8 @@ def fit_residual(
     patience : epochs without a better held-out value after which a candidate's training ends.
     rules : over the labels; the energy is a distribution over the label sets that keep them. Rows that break what binds have no
         probability in it, and teach it nothing.
+    seconds : that there are for all candidates. Where judging them under rules would take many times as long, labels are
+        independent but for the rules, and there are no ``likelihoods``.
     """
     weights = torch.ones(len(y)) if weight is None else torch.as_tensor(weight / weight.mean(), dtype=torch.float32)
     y, rows = np.array(y, dtype=np.float32), np.arange(len(y))
@@ -131,6 +144,12 @@ def fit_residual(
     examples = Examples(torch.as_tensor(logits, dtype=torch.float32), torch.from_numpy(y), weights, rules)
     train, validation = examples.take(np.setdiff1d(rows, held)), examples.take(held)
     judges, several = Judges(validation, seed), len(candidates) > 1
+    if several and rules is not None and math.isfinite(seconds):
+        judge = INDEPENDENT.energy(train, seed)
+        if judges.take_too_long(judge, seconds):
+            log.info("these rules leave no time to compare energies: labels hang together by the rules alone")
+            epochs, _ = train_residual(judge, train, validation, INDEPENDENT, seed, patience=patience)
+            return Fitted(refit(INDEPENDENT, examples.take(rows), epochs, seed), judge.eval(), INDEPENDENT, {}, epochs)
     tried: dict[str, Tried] = {}
     for candidate in candidates:
         if not candidate.suits(y.shape[1]) or (tried and should_stop()):

@@ -99,7 +99,7 @@ SIDES: dict[str, Callable[[Array, Array, Hierarchy, int], Fitted]] = {
 }
 SKIPPED = ("GO0003674", "GO0005575", "GO0008150")
 """The three parts of the gene ontology, which that code leaves out of the area: nearly every gene is in each of them."""
-PUBLISHED = {"spo_FUN": 0.215, "spo_GO": 0.382, "cellcycle_FUN": 0.255}
+PUBLISHED = {"spo_FUN": 0.215, "spo_GO": 0.382, "cellcycle_FUN": 0.255, "cellcycle_GO": 0.413}
 """AU(PRC) of C-HMCNN, from the paper's table."""
 
 
