@@ -3,8 +3,8 @@
 scikit-learn's trees (Geurts, Ernst & Wehenkel 2006), which split for all labels at once. Of many labels they see random
 projections Y G, G Gaussian (labels, 64), drawn anew every five trees: sums of squares in Y, by which splits are chosen, change
 little under it, and a tree's cost no longer grows with the labels (Joly, Geurts & Wehenkel 2014). Leaves have so many rows at
-least as score best, of ``LEAVES``, at the tuned threshold on validation rows (with half of the trees: fewer hold larger leaves for better than they are), 3
-without them.
+least as score best, of ``LEAVES``, at the tuned threshold on validation rows, 3 without them: with half of the trees, as fewer
+make large leaves look better than they are.
 """
 
 from __future__ import annotations
