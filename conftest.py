@@ -73,7 +73,7 @@ def quick_bases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forests of ten trees, boosted ensembles of five a label, three epochs of networks of observed labels: for tests of what
     becomes of a model, not of how good it is."""
     monkeypatch.setattr(observed_network, "EPOCHS", 3)
-    monkeypatch.setattr(extra_trees, "TREES", 10)
+    monkeypatch.setattr(extra_trees, "TREES", 20)
     monkeypatch.setattr(extra_trees, "TREES_TO_CHOOSE", 5)
     for settings, trees in (("SETTINGS", "max_iter"), ("OF_LIGHTGBM", "num_iterations"), ("OF_CATBOOST", "iterations")):
         monkeypatch.setitem(getattr(boosting, settings), trees, 5)
