@@ -14,7 +14,7 @@ ASKED = "Fewer runs than others (fair): `enstruct-bench run t --protocol fair --
 def row(name, published="–", fair="–"):
     """A quantity where there are figures."""
     cells = [Quantity(value) if isinstance(value, float) else value for value in (published, fair)]
-    return [name, "–", *[cells[0]] * 2, *[cells[1]] * 3, "–", "–", "–", 1]
+    return [name, "–", *[cells[0]] * 2, *[cells[1]] * 3, "–", "not run", "–", 1]
 
 
 def section(place, *parts):
@@ -54,10 +54,10 @@ def test_rows_cells_and_commands(summaries):
     )
     cells = {line.split(" | ")[0].lstrip("| "): line for line in older.splitlines() if line.startswith("| ")}
     assert "y" not in cells  # all of it is above
-    assert cells["z"] == "| z | – | 7.00 | 7.00 | above | above | above | – | – | – | 1 |"
-    assert cells["w"] == "| w | – | – | – | not run | not run | not run | – | – | – | 1 |"
+    assert cells["z"] == "| z | – | 7.00 | 7.00 | above | above | above | – | not run | – | 1 |"
+    assert cells["w"] == "| w | – | – | – | not run | not run | not run | – | not run | – | 1 |"
     assert ASKED.format("w") in older
-    assert "| z | – | below | below | 4.00 | 4.00 | 4.00 | – | – | – | 1 |" in newer
+    assert "| z | – | below | below | 4.00 | 4.00 | 4.00 | – | not run | – | 1 |" in newer
 
 
 def test_a_data_set_of_which_nothing_is_left_to_say(summaries):
@@ -72,6 +72,16 @@ def test_a_data_set_of_which_nothing_is_left_to_say(summaries):
     assert missing.format("a") not in older
     assert f"#### b\n\n{missing.format('b')}\n\n#### c" in older
     assert "Said." in older
+
+
+def test_of_a_whole_data_set_the_rows_that_none_has_are_asked_for(summaries):
+    missing = "Not run (fair): `enstruct-bench run t --protocol fair --datasets a` (its rows: `x`)."
+    newer = section("", ("a", [row("x", fair=1.0)], ""))
+    for rows, declared in (([row("x", fair="not run"), row("y", fair="not run")], ()), ([], ("x", "y"))):
+        _, older = printed_sections(summaries(newer, section("", ("a", rows, missing))), declared)
+        assert missing.replace("a`", "a --methods y`") in older
+    _, older = printed_sections(summaries(newer, section("", ("a", [row("x", fair="not run")], "Said."))))
+    assert "#### a\n\nAll of its rows have figures in another section.\n\nSaid." in older
 
 
 def test_sections_of_machines_in_one_file(summaries):

@@ -75,7 +75,9 @@ def fit_boosting(
     if not is_installed(by):
         raise MissingExtraError(f"The method {by!r} needs a package: pip install 'enstruct[boosting]'.")
     if by != "lightgbm" and not fits_densely(train.X):
-        raise ConfigError("Boosted trees need the features as a dense array, which these would not fit into: leave them out.")
+        raise ConfigError(
+            f"{by!r} needs the features as a dense array, which these would not fit into: take 'lightgbm', or no trees."
+        )
     as_it_is = by == "lightgbm" or not sparse.issparse(train.X)
     grower = GROWERS[by](train.X if as_it_is else train.X.toarray(), seed)
     Y = sparse.csc_matrix(train.Y)
@@ -119,7 +121,7 @@ class Grower:
     def __init__(self, X: Any, seed: int) -> None:
         self.X, self.seed = X, seed
         least, most = (X.min(0).toarray(), X.max(0).toarray()) if sparse.issparse(X) else (X.min(0), X.max(0))
-        self.varies = bool((least < most).any())
+        self.varies = bool((least != most).any())
 
     def label(self, y: NDArray[Any], weight: NDArray[Any], untouched: bool = False) -> Ensemble:
         """The label's log-odds alone where its values are too few, where no feature varies, or if ``untouched``."""
@@ -127,7 +129,8 @@ class Grower:
         if untouched or min(positives, len(y) - positives) < RARE or not self.varies:
             share = ((weight * (y > 0)).sum() + 0.5) / (weight.sum() + 1)
             return Ensemble(float(np.log(share / (1 - share))))
-        return self.grown(y > 0, weight if (weight != weight[0]).any() else None)
+        unequal = weight if (weight != weight[0]).any() else None  # with weights scikit-learn bins fifty times as slowly
+        return self.grown(y > 0, unequal)
 
     def grown(self, y: NDArray[np.bool_], weight: NDArray[Any] | None) -> Ensemble:
         raise NotImplementedError  # every package has its own
@@ -138,7 +141,7 @@ class ScikitLearns(Grower):
         from sklearn.ensemble import HistGradientBoostingClassifier  # only here: networks do without
 
         model = HistGradientBoostingClassifier(**SETTINGS, random_state=self.seed)
-        return of_scikit_learn(model.fit(self.X, y, sample_weight=weight))  # with weights it bins fifty times as slowly
+        return of_scikit_learn(model.fit(self.X, y, sample_weight=weight))
 
 
 class LightGBMs(Grower):

@@ -257,7 +257,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
         if self.decision in RISKS:
             self.decision_ = self.decision
-        elif (self.decision, self.metric) == ("auto", EXACT):
+        elif (self.decision, self.metric) == ("auto", EXACT) and fitted.likelihoods:
             self._choose_likeliest(judge, p, table, left_out)
         return fitted
 
@@ -327,7 +327,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         if not reading or not all(hasattr(model, "predict_new") for model in reading):
             raise ConfigError(
                 "predict_new needs a base that reads its labels: base=EnergyMultiLabelClassifier('cross-entropy', "
-                "encoder=TextEncoder(..., label_texts=))."
+                "encoder=TextEncoder(..., label_texts=)), by itself, and y without holes."
             )
         blocks = validated_blocks(self, X)
         return np.concatenate([np.mean([model.predict_new(rows, label_texts) for model in reading], axis=0) for rows in blocks])

@@ -21,12 +21,16 @@ from enstruct_bench.reports.summaries import Blocks, read_blocks
 SECTION = re.compile(r"^### ", re.M)
 HEADING = re.compile(r"^#### (\S+)$", re.M)
 REQUEST = re.compile(r"^(Not run|Fewer runs than others) \((\w+)\): `[^`]*?(?: --methods (\S+)[^`]*)?`.*\n\n?", re.M)
-Place = tuple[str, str, str]
-"""Data set, row, protocol."""
+SCORES = {"published": 2, "fair": 4}
+"""Protocol -> the column in TITLES with its first score; Δ columns begin after those of both."""
+DIFFERENCES = 7
+Place = tuple[str, str, int]
+"""Data set, row, column."""
 
 
-def printed_sections(paths: Sequence[Path]) -> list[str]:
-    """One table's sections as they stand on a page, by summaries of several versions. DataError for a damaged one."""
+def printed_sections(paths: Sequence[Path], declared: Sequence[str] = ()) -> list[str]:
+    """One table's sections as they stand on a page, by summaries of several versions; ``declared``: all rows that the table is
+    to have, which a section without runs of a data set does not list. DataError for a damaged one."""
     parts = [list(_parts(read_blocks(path))) for path in paths]
     there = [[measured(blocks) for blocks in of_path] for of_path in parts]
     flat = [places for of_path in there for places in of_path]
@@ -36,7 +40,7 @@ def printed_sections(paths: Sequence[Path]) -> list[str]:
         for blocks in of_path:
             elsewhere = {place: "below" for other in flat[number + 1 :] for place in other}
             elsewhere |= {place: "above" for other in flat[:number] for place in other}
-            lines += _filled(blocks, {place: where for place, where in elsewhere.items() if place not in flat[number]})
+            lines += _filled(blocks, {place: where for place, where in elsewhere.items() if place not in flat[number]}, declared)
             number += 1
         out.append(str(Text(lines)))
     return out
@@ -65,19 +69,17 @@ def _cut(text: str, where: re.Pattern[str]) -> Iterator[str]:
 def measured(blocks: Blocks) -> set[Place]:
     """Where a section has figures, or runs that diverged."""
     return {
-        (dataset, str(row[0]), protocol)
+        (dataset, str(row[0]), column)
         for dataset, block in _by_dataset(blocks)
         if not isinstance(block, str) and _is_of_methods(block[0])
         for row in block[1]
-        for protocol in ("published", "fair")
-        if any(isinstance(row[column], Quantity) or row[column] == DIVERGED for column in _columns(protocol))
+        for column in range(2, len(TITLES) - 1)
+        if _is_measured(row[column])
     }
 
 
-def _columns(protocol: str) -> range:
-    """Of one that was run here, in TITLES; what is published is nothing of it."""
-    first = TITLES.index("fair: 0.5")
-    return range(2, first) if protocol == "published" else range(first, len(TITLES) - 1)
+def _is_measured(cell: Value) -> bool:
+    return isinstance(cell, Quantity) or cell == DIVERGED
 
 
 def _is_of_methods(columns: Sequence[str]) -> bool:
@@ -96,44 +98,45 @@ def _by_dataset(blocks: Blocks) -> Iterator[tuple[str, str | tuple[list[str], li
             yield dataset, piece
 
 
-def _filled(blocks: Blocks, elsewhere: Mapping[Place, str]) -> Iterator[str]:
-    text = ""
+def _filled(blocks: Blocks, elsewhere: Mapping[Place, str], declared: Sequence[str]) -> Iterator[str]:
+    text, listed = "", dict[str, list[list[Value]]]()
     for dataset, block in _by_dataset(blocks):
         if isinstance(block, str):
-            text += _asked(block, dataset, elsewhere)
-        elif not _is_of_methods(block[0]):
-            yield from (text, Table(*block))
-            text = ""
-        else:
-            rows = [row for row in (_named(row, dataset, elsewhere) for row in block[1]) if row is not None]
-            yield from (text, Table(block[0], rows))
-            text = ""
+            text += _asked(block, dataset, elsewhere, [str(row[0]) for row in listed.get(dataset, [])] or declared)
+            continue
+        yield text
+        text = ""
+        if not _is_of_methods(block[0]):
+            yield Table(*block)
+            continue
+        listed[dataset] = block[1]
+        rows = [row for row in (_named(row, dataset, elsewhere) for row in block[1]) if row is not None]
+        yield Table(block[0], rows) if rows else "All of its rows have figures in another section."
     yield text
 
 
 def _named(row: list[Value], dataset: str, elsewhere: Mapping[Place, str]) -> list[Value] | None:
     """The row with where that stands which is not run here; None where nothing else was to be seen in it."""
-    own, named = list(row), False
-    for protocol in ("published", "fair"):
-        where = elsewhere.get((dataset, str(row[0]), protocol))
-        if where is None:
-            continue
-        for column in _columns(protocol):
-            if own[column] == NOT_RUN:
-                own[column], named = where, True
-    seen = any(isinstance(own[column], Quantity) or own[column] in (NOT_RUN, DIVERGED) for column in range(2, len(own) - 1))
-    return own if seen or not named else None
+    own: list[Value] = [
+        elsewhere.get((dataset, str(row[0]), column), cell) if cell == NOT_RUN else cell for column, cell in enumerate(row)
+    ]
+    seen = any(_is_measured(cell) for cell in own[2:-1]) or NOT_RUN in own[2:DIFFERENCES]
+    return own if seen or own == row else None
 
 
-def _asked(text: str, dataset: str, elsewhere: Mapping[Place, str]) -> str:
-    """Without commands for what another section has, nor the heading of a data set of which nothing else is said."""
+def _asked(text: str, dataset: str, elsewhere: Mapping[Place, str], rows: Sequence[str]) -> str:
+    """Asking for those of the ``rows`` alone that no section has, and without the heading of a data set of which nothing else
+    is said."""
 
     def fewer(found: re.Match[str]) -> str:
         _, protocol, methods = found.groups()
-        if methods is None:
-            return "" if any(place[0] == dataset and place[2] == protocol for place in elsewhere) else found[0]
-        left = [name for name in methods.split(",") if (dataset, name, protocol) not in elsewhere]
-        return found[0].replace(methods, ",".join(left)) if left else ""
+        asked = methods.split(",") if methods else list(rows) or [row for of, row, _ in elsewhere if of == dataset]
+        left = [name for name in asked if (dataset, name, SCORES[protocol]) not in elsewhere]
+        if len(left) == len(asked):
+            return found[0]
+        if methods is not None:
+            return found[0].replace(methods, ",".join(left)) if left else ""
+        return found[0].replace(f"--datasets {dataset}`", f"--datasets {dataset} --methods {','.join(left)}`") if left else ""
 
     asked = REQUEST.sub(fewer, text)
     return "" if asked != text and HEADING.fullmatch(asked.strip()) else asked

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from enstruct_bench.reports.filled import printed_sections
 from enstruct_bench.reports.reproduced import kept_summaries
 from enstruct_bench.reports.summaries import FOLDER
+from enstruct_bench.reproduce.table import LabelTable
 from enstruct_bench.reproduce.tables import TABLES
 
 
@@ -87,8 +88,14 @@ def paper_of(table: str) -> Paper | None:
 def paper_page(paper: Paper, results: Path) -> str:
     """The whole page, from the summaries in RESULTS/summaries. DataError for one that is damaged."""
     names = [name for name in TABLES if name.startswith(paper.tables)]
-    sections = [text for name in names for text in printed_sections(kept_summaries(name, results / FOLDER))]
+    sections = [text for name in names for text in printed_sections(kept_summaries(name, results / FOLDER), _rows(name))]
     verdict = "\n".join(f"{number}. {line}" for number, line in enumerate(paper.verdict, 1))
     about = "Printed by `enstruct-bench report`; how rows and columns are to be read: [results](../results.md)."
     head = f"# {paper.title}\n\n{verdict}\n\n{about}\n\n## Its tables\n"
     return "\n".join([head, *sections])
+
+
+def _rows(name: str) -> tuple[str, ...]:
+    """Of a table, as it is declared."""
+    table = TABLES[name]
+    return tuple(table.methods()) if isinstance(table, LabelTable) else ()

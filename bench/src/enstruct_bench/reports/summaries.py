@@ -94,7 +94,7 @@ def printed(path: Path) -> str:
 
 
 def read_blocks(path: Path) -> Blocks:
-    """DataError for a file that is damaged."""
+    """What a section is printed from. DataError for a file that is damaged."""
     parts: Blocks = []
     for block in read_summary(path)["blocks"]:
         if isinstance(block, str):

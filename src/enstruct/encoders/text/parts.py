@@ -2,7 +2,8 @@
 
     Adapters    h + W2 relu(W1 h + b1) + b2, behind attention and behind the feed-forward block of every layer, before each is
                 added to what came in (Houlsby et al. 2019); W2 = 0 at first, so that training begins at the pretrained network
-    Pfeiffer    the same behind feed-forward blocks alone, half as many (the place that Pfeiffer et al. 2021 found best)
+    Pfeiffer    the same behind feed-forward blocks alone, half as many (the place that Pfeiffer et al. 2021 found best; what it
+                reads is as of Houlsby's form, the block's output before the sum and its normalisation)
     LowRank     W h + s B A h, s = 16 / rank, of every layer's queries and values (LoRA, Hu et al. 2022); B = 0 at first
 
 They hold no weight of the transformer, and act while :func:`running` lasts: a predictor and its energy have parts of their own
@@ -71,9 +72,11 @@ class Parts(nn.Module):
         self.parts = nn.ModuleList(modules)
 
     def goes_on(self, name: str) -> bool:
-        raise NotImplementedError  # every kind has its own, as of what follows
+        """Whether a part goes behind the transformer's linear map of this name."""
+        raise NotImplementedError  # every kind has its own
 
     def part(self, target: nn.Linear, size: int) -> nn.Module:
+        """The part behind a linear map."""
         raise NotImplementedError
 
 

@@ -3,7 +3,7 @@
 tuning     what learns                                        what is read at every pass
 frozen     nothing: features are computed once and kept       (rows, width) numbers
 adapter    two bottlenecks a layer (Houlsby et al. 2019)      tokens
-pfeiffer   one bottleneck a layer (Pfeiffer et al. 2021)      tokens
+pfeiffer   one behind each feed-forward block (Pfeiffer 2021) tokens
 lora       low-rank parts of queries and values (Hu et al.)   tokens
 full       every weight                                       tokens
 
