@@ -14,7 +14,7 @@ from enstruct.baselines import boosting, fit_catboost, fit_lightgbm
 from enstruct.baselines.boosting import OF_CATBOOST, OF_LIGHTGBM, RARE, fit_label, of_catboost, of_lightgbm
 from enstruct.data.rows import Rows
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
-from enstruct.errors import MissingExtraError
+from enstruct.errors import ConfigError, MissingExtraError
 from enstruct.estimators.bases import ObservedBase, automatic
 from enstruct.estimators.training_table import Table
 
@@ -96,6 +96,17 @@ def test_labels_of_their_own_weights_and_seeds(by):
     assert np.ptp(FIT[by](rows, None, should_stop=lambda: True)(as_tensor(X)).numpy(), axis=0).max() == 0
     thin = FIT[by](Rows(sparse.csr_matrix(X), rows.Y), None, None, 2**32 - 1)(as_tensor(X)).numpy()
     assert np.array_equal(thin, first)
+
+
+def test_of_features_too_many_for_a_dense_array_lightgbm_takes_the_sparse_ones(monkeypatch):
+    X = features("sparse")
+    rows = Rows(sparse.csr_matrix(X), sparse.csr_matrix((X[:, :1] > 0).astype(float)))
+    before = fit_lightgbm(rows, None)(as_tensor(X)).numpy()
+    monkeypatch.setattr(boosting, "fits_densely", lambda X: False)
+    monkeypatch.setattr(sparse.csr_matrix, "toarray", None)
+    assert np.array_equal(fit_lightgbm(rows, None)(as_tensor(X)).numpy(), before)
+    with pytest.raises(ConfigError, match="take 'lightgbm'"):
+        fit_catboost(rows, None)
 
 
 @BOOSTERS

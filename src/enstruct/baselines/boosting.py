@@ -74,12 +74,12 @@ def fit_boosting(
     """
     if not is_installed(by):
         raise MissingExtraError(f"The method {by!r} needs a package: pip install 'enstruct[boosting]'.")
-    if by != "lightgbm" and not fits_densely(train.X):
+    kind = GROWERS[by]
+    if not (kind.takes_sparse or fits_densely(train.X)):
         raise ConfigError(
             f"{by!r} needs the features as a dense array, which these would not fit into: take 'lightgbm', or no trees."
         )
-    as_it_is = by == "lightgbm" or not sparse.issparse(train.X)
-    grower = GROWERS[by](train.X if as_it_is else train.X.toarray(), seed)
+    grower = kind(train.X if kind.takes_sparse or not sparse.issparse(train.X) else train.X.toarray(), seed)
     Y = sparse.csc_matrix(train.Y)
     ensembles = []
     for label in range(Y.shape[1]):
@@ -118,6 +118,8 @@ def fit_label(
 class Grower:
     """Ensembles of labels on the same rows X, whose features are made ready once for all labels where a package can keep them."""
 
+    takes_sparse = False
+
     def __init__(self, X: Any, seed: int) -> None:
         self.X, self.seed = X, seed
         least, most = (X.min(0).toarray(), X.max(0).toarray()) if sparse.issparse(X) else (X.min(0), X.max(0))
@@ -145,7 +147,9 @@ class ScikitLearns(Grower):
 
 
 class LightGBMs(Grower):
-    """Takes sparse rows as they are, and bins once for all labels."""
+    """Bins once for all labels."""
+
+    takes_sparse = True
 
     def __init__(self, X: Any, seed: int) -> None:
         super().__init__(X, seed)

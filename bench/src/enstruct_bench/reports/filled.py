@@ -21,9 +21,10 @@ from enstruct_bench.reports.summaries import Blocks, read_blocks
 SECTION = re.compile(r"^### ", re.M)
 HEADING = re.compile(r"^#### (\S+)$", re.M)
 REQUEST = re.compile(r"^(Not run|Fewer runs than others) \((\w+)\): `[^`]*?(?: --methods (\S+)[^`]*)?`.*\n\n?", re.M)
-SCORES = {"published": 2, "fair": 4}
-"""Protocol -> the column in TITLES with its first score; Δ columns begin after those of both."""
-DIFFERENCES = 7
+SCORES = {"published": TITLES.index("published protocol here, 0.5"), "fair": TITLES.index("fair: 0.5")}
+"""Protocol -> the column with its first score."""
+DIFFERENCES = TITLES.index("best rule") + 1
+"""The first of these columns; after them come the runs."""
 Place = tuple[str, str, int]
 """Data set, row, column."""
 
@@ -73,7 +74,7 @@ def measured(blocks: Blocks) -> set[Place]:
         for dataset, block in _by_dataset(blocks)
         if not isinstance(block, str) and _is_of_methods(block[0])
         for row in block[1]
-        for column in range(2, len(TITLES) - 1)
+        for column in range(SCORES["published"], len(TITLES) - 1)
         if _is_measured(row[column])
     }
 
@@ -120,7 +121,7 @@ def _named(row: list[Value], dataset: str, elsewhere: Mapping[Place, str]) -> li
     own: list[Value] = [
         elsewhere.get((dataset, str(row[0]), column), cell) if cell == NOT_RUN else cell for column, cell in enumerate(row)
     ]
-    seen = any(_is_measured(cell) for cell in own[2:-1]) or NOT_RUN in own[2:DIFFERENCES]
+    seen = any(map(_is_measured, own[SCORES["published"] : -1])) or NOT_RUN in own[SCORES["published"] : DIFFERENCES]
     return own if seen or own == row else None
 
 
