@@ -5,10 +5,13 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from enstruct_bench.joint.chains import Chain, Chains, fit_chain, fit_ensemble
+from enstruct_bench.joint import chains, table
+from enstruct_bench.joint.chains import Chain, Chains, fit_chain, fit_chains, fit_ensemble
 from enstruct_bench.joint.masked_network import Scale
+from enstruct_bench.joint.table import Table
 
 SETS = np.array(list(itertools.product([0, 1], repeat=4)), dtype=np.float32)
 RNG = np.random.default_rng(0)
@@ -26,6 +29,19 @@ def test_a_chain_is_a_row_of_logistic_regressions_on_x_and_earlier_labels():
         assert own == pytest.approx(peer.coef_[0], abs=0.01)
         assert float(chain.bias[label]) == pytest.approx(peer.intercept_[0], abs=0.01)
         assert (chain.of_y[order[place:], label] == 0).all()
+
+
+def test_features_that_are_very_many_stay_sparse(monkeypatch):
+    dense = fit_ensemble(sparse.csr_matrix(X), Y, 0.1, chains=2, seed=0)
+    monkeypatch.setattr(table, "WIDE", 2)
+    monkeypatch.setattr(chains, "CHAINS", 2)
+    fitted = fit_chains(Table(sparse.csr_matrix(X), Y, np.arange(20), sparse.csr_matrix(X), Y), 0)
+    ridge = fit_ensemble(sparse.csr_matrix(X), Y, 0.1, chains=2, seed=0)
+    assert chains.inputs(ridge.scale, sparse.csr_matrix(X)).layout == torch.sparse_csr
+    for one, other in zip(ridge.chains, dense.chains, strict=True):
+        assert torch.allclose(one.of_x, other.of_x, atol=1e-3)
+    assert ridge.log_probability(sparse.csr_matrix(X), Y).value == pytest.approx(dense.log_probability(X, Y).value, abs=1e-3)
+    assert fitted.model.marginals(sparse.csr_matrix(X), np.full(Y.shape, np.nan, np.float32)).shape == Y.shape
 
 
 @pytest.fixture(scope="module")

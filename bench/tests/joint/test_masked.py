@@ -7,6 +7,7 @@ from scipy import sparse
 
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct_bench.joint import feedback_prop, masked_network, masked_trees
+from enstruct_bench.joint import table as tables
 from enstruct_bench.joint.feedback_prop import fit_feedback, moved
 from enstruct_bench.joint.masked_network import fit_masked_network
 from enstruct_bench.joint.masked_trees import fit_masked_trees, with_told
@@ -59,6 +60,30 @@ def test_features_that_do_not_fit_densely_stay_sparse(table, fast, monkeypatch):
     known = told_share(table.Y_test, random_order(table.Y_test.shape, 0), 0.5)
     told, untold = side.model.marginals(X_test, known), side.model.marginals(X_test, nothing_told(*known.shape))
     assert asked_loss(told, table.Y_test, known) < 0.5 * asked_loss(untold, table.Y_test, known)
+
+
+def test_trees_read_axes_of_features_that_are_very_many(table, fast, monkeypatch):
+    monkeypatch.setattr(tables, "WIDE", 5)
+    monkeypatch.setattr(masked_trees, "AXES", 4)
+    X, X_test = (sparse.random(n, 9, 0.3, "csr", np.float32, np.random.default_rng(0)) for n in (150, 50))
+    side = fit_masked_trees(Table(X, table.Y, table.held, X_test, table.Y_test), 0)
+    assert side.model.axes.components_.shape == (4, 9)
+    assert not np.array_equal(side.judge.axes.components_, side.model.axes.components_)  # axes of the training rows alone
+    known = told_share(table.Y_test, random_order(table.Y_test.shape, 0), 0.5)
+    told, untold = side.model.marginals(X_test, known), side.model.marginals(X_test, nothing_told(*known.shape))
+    assert asked_loss(told, table.Y_test, known) < 0.5 * asked_loss(untold, table.Y_test, known)
+
+
+def test_of_many_labels_trees_are_fewer_and_no_leaf_is_chosen(table, fast, monkeypatch):
+    monkeypatch.setattr(masked_trees, "MANY_LABELS", 5)
+    monkeypatch.setattr(masked_trees, "TREES_OF_MANY", 10)
+    grown = []
+    grow = masked_trees.grow
+    monkeypatch.setattr(
+        masked_trees, "grow", lambda X, Y, leaf, trees, seed: grown.append((leaf, trees)) or grow(X, Y, leaf, trees, seed)
+    )
+    fit_masked_trees(table, 0)
+    assert grown == [(10, 10), (10, 10)]
 
 
 def test_what_judges_has_not_seen_the_held_out_labels(table, fast, monkeypatch):

@@ -3,9 +3,10 @@
     p(y | x) = 1/M sum_m prod_j sigma(x . a_mj + y_before . c_mj + b_mj)          y_before: labels earlier in chain m's order
 
 Every chain is fitted to true earlier labels, which makes it a distribution, so that the mean of the chains' joints has an exact
-log p(y | x). The ridge is chosen by that value on held-out rows. What is told is answered by importance weights: each chain draws
-label sets in its order with told labels as told, and a draw weighs the product of what its chain gave them. A label's answer is
-the weighted mean of draws with one further draw's worth of the chains' own probabilities.
+log p(y | x). The ridge is chosen by that value on held-out rows. Features that are very many stay sparse. What is told is
+answered by importance weights: each chain draws label sets in its order with told labels as told, and a draw weighs the product
+of what its chain gave them. A label's answer is the weighted mean of draws with one further draw's worth of the chains' own
+probabilities.
 """
 
 from __future__ import annotations
@@ -19,15 +20,18 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from enstruct.encoders.sparse_mlp import csr_batch
 from enstruct_bench.joint.masked_network import Scale
 from enstruct_bench.joint.sides import LogProbability, TwoFits
-from enstruct_bench.joint.table import Array, Table
+from enstruct_bench.joint.table import Array, Table, is_wide
 
 CHAINS, DRAWS = 10, 40
 MANY_LABELS, CHAINS_OF_MANY, DRAWS_OF_MANY = 200, 3, 10
 """Of more labels there are fewer chains and draws, and the ridge is the middle one: a chain's cost grows with their square."""
 RIDGES = (3.0, 30.0, 300.0)
-"""In units of half the squared coefficients against summed losses, as 1/C of scikit-learn's."""
+RIDGES_OF_WIDE = (0.03, 0.1, 0.3)
+"""In units of half the squared coefficients against summed losses, as 1/C of scikit-learn's. Rows of texts have length 1, so that
+their coefficients are larger."""
 ITERATIONS = 100
 CELLS = 2**23
 
@@ -75,7 +79,7 @@ class Chains:
         return np.concatenate([_answers(*one) for one in drawn]) if len(known) else np.zeros(known.shape)
 
     def log_probability(self, X: Any, Y: Array) -> LogProbability:
-        y, x = torch.from_numpy(np.asarray(Y, dtype=np.float32)), self.scale(X)
+        y, x = torch.from_numpy(np.asarray(Y, dtype=np.float32)), inputs(self.scale, X)
         each = torch.stack([chain.log_probability(x, y) for chain in self.chains]).double()
         return LogProbability((torch.logsumexp(each, 0) - np.log(len(self.chains))).numpy(), np.zeros(len(Y)))
 
@@ -101,7 +105,7 @@ class Chains:
         size = self._block(known.shape[1])
         uniform = torch.rand(len(self.chains), self.draws, known.shape[1], generator=torch.Generator().manual_seed(0))
         for first in range(0, len(known), size):
-            x = self.scale(X[first : first + size])
+            x = inputs(self.scale, X[first : first + size])
             told = torch.from_numpy(np.asarray(known[first : first + size], dtype=np.float32))
             drawn = [chain.draw(x, told, of_chain) for chain, of_chain in zip(self.chains, uniform, strict=True)]
             yield tuple(torch.cat(side, 1) for side in zip(*drawn, strict=True))
@@ -117,7 +121,8 @@ def _answers(y: Tensor, log_weight: Tensor, p: Tensor) -> NDArray[np.float64]:
 
 def fit_chains(table: Table, seed: int) -> TwoFits:
     many = table.n_labels > MANY_LABELS
-    ridges, chains = (RIDGES[1:2], CHAINS_OF_MANY) if many else (RIDGES, CHAINS)
+    of_rows = RIDGES_OF_WIDE if is_wide(table.X) else RIDGES
+    ridges, chains = (of_rows[1:2], CHAINS_OF_MANY) if many else (of_rows, CHAINS)
     train, held = table.training, table.held
     X_held, Y_held = table.X[held], table.Y[held]
     judges = [fit_ensemble(table.X[train], table.Y[train], ridge, chains, seed) for ridge in ridges]
@@ -128,7 +133,13 @@ def fit_chains(table: Table, seed: int) -> TwoFits:
 def fit_ensemble(X: Any, Y: NDArray[np.float32], ridge: float, chains: int, seed: int) -> Chains:
     rng = np.random.default_rng(seed)
     scale, draws = Scale.of(X), DRAWS if Y.shape[1] <= MANY_LABELS else DRAWS_OF_MANY
-    return Chains([fit_chain(scale(X), Y, ridge, rng.permutation(Y.shape[1])) for _ in range(chains)], scale, draws)
+    x = inputs(scale, X)
+    return Chains([fit_chain(x, Y, ridge, rng.permutation(Y.shape[1])) for _ in range(chains)], scale, draws)
+
+
+def inputs(scale: Scale, X: Any) -> Tensor:
+    """(rows, features) dense, or CSR where they are very many."""
+    return csr_batch(X) if is_wide(X) else scale(X)
 
 
 def fit_chain(x: Tensor, Y: NDArray[np.float32], ridge: float, order: NDArray[np.intp]) -> Chain:

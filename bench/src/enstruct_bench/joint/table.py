@@ -14,6 +14,7 @@ from enstruct.data.splits import Splits
 from enstruct.errors import DataError
 
 Array = NDArray[Any]
+WIDE = 10_000
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ def _among(hierarchy: Hierarchy | None, labels: NDArray[np.intp]) -> Hierarchy |
 def varying_of(Y: Array) -> NDArray[np.intp]:
     """Numbers of the labels that both values were observed of in the rows."""
     return np.flatnonzero(np.equal(Y, 0).any(0) & np.equal(Y, 1).any(0))
+
+
+def is_wide(X: Any) -> bool:
+    """Whether features are sparse, and too many for peers that read a dense array."""
+    return bool(sparse.issparse(X) and X.shape[1] > WIDE)
 
 
 def stacked(above: Any, below: Any) -> Any:
