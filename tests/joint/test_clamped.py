@@ -99,7 +99,8 @@ def test_one_table_of_states_stands_for_every_rows(kind):
 @pytest.mark.parametrize("told", TOLD)
 @pytest.mark.parametrize("kind", [*TERMS, "sum"])
 def test_chains_know_the_log_odds_as_they_change(kind, told, block, monkeypatch):
-    """Through two sweeps of arbitrary values, against differences of the whole energy's densities."""
+    """Through sweeps of arbitrary values, whole ones, some that leave labels out and some in any order, against differences of
+    the whole energy's densities."""
     monkeypatch.setattr(module, "BLOCK", block)
     known, n = TOLD[told], 3
     draws = torch.Generator().manual_seed(0)
@@ -110,7 +111,8 @@ def test_chains_know_the_log_odds_as_they_change(kind, told, block, monkeypatch)
         y = (torch.rand(ROWS, T, n, generator=draws) < 0.5).float()
         chains = problem.chains(y.clone())
         y *= real  # padded labels are absent
-        for t in [*range(T), *range(T)]:
+        assert chains.moving == [t for t in range(T) if problem.real[:, t].any()]
+        for t in [*range(T), *range(0, T, 2), *torch.randperm(T, generator=draws).tolist(), *range(T)]:
             both = torch.stack([y.clone(), y.clone()])
             both[0, :, t], both[1, :, t] = 0, 1
             absent, present = (problem.log_density(one.transpose(1, 2)) for one in both)

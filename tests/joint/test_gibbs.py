@@ -108,6 +108,24 @@ def test_uniforms_are_read_by_the_numbers_of_labels():
     assert not torch.equal(a[0, 0], a[0, 1])
 
 
+@torch.no_grad()
+def test_labels_that_change_in_no_row_are_passed_over_and_are_in_no_answer():
+    known = torch.full((2, L), torch.nan)
+    known[:, ::2], known[0, 1] = 1.0, 0.0  # label 1 is free in one row, those of even numbers in none
+    joint = joint_of(random_energy(**TERMS["all"], seed=0), random_logits(2))
+    problem = ClampedResidual.among_all(joint.energy, joint.state, known)
+    walk = problem.chains(torch.zeros(2, L, 3))
+    asked = []
+    log_odds = walk.log_odds
+    walk.log_odds = lambda t: asked.append(t) or log_odds(t)
+    total = torch.zeros(L, 2, 3)
+    gibbs.sweep(walk, torch.rand(L, 2, 3, generator=seeded()), total)
+    assert asked == walk.moving == list(range(1, L, 2))
+    assert (total[::2] == 0).all()
+    assert (total[1::2, 1] > 0).all()
+    assert torch.equal(walk.y[:, ::2], torch.ones_like(walk.y[:, ::2]))
+
+
 def test_nothing_free_takes_no_chains():
     problem, start, _ = residual(known=torch.ones(ROWS, L))
     p, error, _ = gibbs.marginals(problem, start, seeded(), L)

@@ -47,9 +47,9 @@ def log_partition(
         log_w += gap.double() / steps
         if k < steps:
             b, draws = k / steps, uniforms.sweep(problem.free)
-            for t, drawn in enumerate(draws):
+            for t in walk.moving:
                 mixed = b * walk.log_odds(t) + (1 - b) * logits[:, t, None]
-                walk.put(t, (drawn < torch.sigmoid(mixed)).to(p.dtype))
+                walk.put(t, (draws[t] < torch.sigmoid(mixed)).to(p.dtype))
     log_z = torch.logsumexp(log_w, 1) - torch.log(torch.tensor(float(chains)))
     w = torch.exp(log_w - log_w.amax(1, keepdim=True))
     return Partition(log_z, w.std(1) / w.mean(1) / chains**0.5, w.sum(1).square() / w.square().sum(1))

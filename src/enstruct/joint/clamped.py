@@ -37,6 +37,10 @@ class Chains(Protocol):
     def y(self) -> Tensor:
         """(rows, T, chains)."""
 
+    @property
+    def moving(self) -> list[int]:
+        """The free labels that may change in some row, in order: a sweep passes over all others."""
+
     def log_odds(self, t: int) -> Tensor:
         """(rows, chains) of the free label t, given the chain's others."""
 
@@ -75,6 +79,11 @@ def free_labels(known: Tensor) -> tuple[Tensor, Tensor]:
     T = int(unknown.sum(1).max()) if len(known) else 0
     order = torch.argsort(unknown.logical_not().to(torch.uint8), dim=1, stable=True)[:, :T]
     return order, unknown.gather(1, order)
+
+
+def moving_labels(real: Tensor) -> list[int]:
+    """Of (rows, T): those that may change in some row."""
+    return cast(list[int], torch.nonzero(real.any(0)).squeeze(1).tolist())
 
 
 @dataclass(frozen=True)
@@ -167,6 +176,7 @@ class ResidualChains:
 
     def __init__(self, problem: ClampedResidual, y: Tensor) -> None:
         self._all, field = y.transpose(0, 1).contiguous(), problem.field
+        self.moving = moving_labels(problem.real)
         self._labels = self._all.unbind(0)
         self._moves = None if problem.rest is None else problem.real.T.unsqueeze(2)
         self._absent: Tensor | None = None
@@ -179,8 +189,8 @@ class ResidualChains:
             field = field + problem.matrix @ self._half
         self._fields = field.T.contiguous().unsqueeze(2)  # (T, rows, 1)
         self._pairs = problem.pairs
-        self._next = -1
-        """The label whose log-odds the open block has, all others being as they are."""
+        self._first = self._from = self._end = 0
+        """The block that is open: its first label, the first of which it has log-odds still, and where it ends."""
         if self._pairs is not None:
             after = self._pairs.permute(2, 0, 1).contiguous().unsqueeze(3)  # (pushed, rows or 1, pushing, 1)
             ends = [min(t - t % BLOCK + BLOCK, len(self._labels)) for t in range(len(self._labels))]
@@ -195,7 +205,7 @@ class ResidualChains:
         if self._pairs is None:
             logits = self._fields[t]
         else:
-            if t != self._next:
+            if not self._from <= t < self._end:
                 self._open(t, self._pairs)
             logits = self._block[t - self._first]
         if self._seen is not None:
@@ -206,7 +216,8 @@ class ResidualChains:
 
     def _open(self, t: int, pairs: Tensor) -> None:
         """The block's labels from t on."""
-        self._first, end = t, min(t - t % BLOCK + BLOCK, len(self._labels))
+        end = min(t - t % BLOCK + BLOCK, len(self._labels))
+        self._first, self._from, self._end = t, t, end
         if len(pairs) == 1:  # one product for all rows
             pushed = (pairs[0, t:end] @ self._all.flatten(1)).view(end - t, *self._all.shape[1:])
         else:
@@ -223,7 +234,7 @@ class ResidualChains:
             later = self._block[t - self._first + 1 :]
             if len(later):
                 later.addcmul_(self._pushes[t], value - self._labels[t])
-            self._next = t + 1 if len(later) else -1
+            self._from = t + 1
         self._labels[t].copy_(value)
 
     def jump(self) -> None:
@@ -263,7 +274,7 @@ class ClampedEnergy:
 
 class EvaluatedChains:
     def __init__(self, problem: ClampedEnergy, y: Tensor) -> None:
-        self.problem, self._y = problem, y
+        self.problem, self._y, self.moving = problem, y, moving_labels(problem.real)
 
     @property
     def y(self) -> Tensor:

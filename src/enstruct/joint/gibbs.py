@@ -47,12 +47,12 @@ class Uniforms:
 
 
 def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None:
-    """Draw each free label once; ``total`` (T, rows, chains) gathers the conditionals."""
-    for t, drawn in enumerate(uniforms):
+    """Draw each free label once that may change; ``total`` (T, rows, chains) gathers the conditionals."""
+    for t in chains.moving:
         p = torch.sigmoid(chains.log_odds(t))
         if total is not None:
             total[t].add_(p)
-        chains.put(t, p.gt_(drawn))
+        chains.put(t, p.gt_(uniforms[t]))
     chains.jump()
 
 

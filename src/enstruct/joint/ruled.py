@@ -190,6 +190,10 @@ class RuledChains:
     def y(self) -> Tensor:
         return self._inner.y
 
+    @property
+    def moving(self) -> list[int]:
+        return self._inner.moving
+
     def log_odds(self, t: int) -> Tensor:
         odds, at = self._inner.log_odds(t), self._rules.of[t]
         if not len(at):
