@@ -28,7 +28,7 @@ SYSTEMS = {
 }
 
 
-WAYS = (("enumerated", "all"), ("enumerated", "independent"), ("sampled", "all"), ("moved", "all"))
+WAYS = (("enumerated", "all"), ("enumerated", "independent"), ("sampled", "all"), ("sampled", "independent"), ("moved", "all"))
 CASES = [(*way, name) for way in WAYS for name in SYSTEMS if way[1] == "all" or name in ("hierarchy", "mixed", "both")]
 ONE_AT_A_TIME = ("hierarchy", "exclusive", "soft", "all or nothing")
 """Where moves are of one label or two, as where a group's sets are listed: what moves of more labels do is seen on the others."""

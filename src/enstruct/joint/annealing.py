@@ -48,7 +48,7 @@ def log_partition(
         if k < steps:
             b, draws = k / steps, uniforms.sweep(problem.free)
             for t in walk.moving:
-                mixed = b * walk.log_odds(t) + (1 - b) * logits[:, t, None]
+                mixed = b * walk.log_odds(t) + (1 - b) * logits.T[t].unsqueeze(-1)
                 walk.put(t, (draws[t] < torch.sigmoid(mixed)).to(p.dtype))
     log_z = torch.logsumexp(log_w, 1) - torch.log(torch.tensor(float(chains)))
     w = torch.exp(log_w - log_w.amax(1, keepdim=True))

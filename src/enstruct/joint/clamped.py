@@ -13,6 +13,7 @@ they would otherwise each have a copy of. Told values may be relaxed. Energies o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self, cast
 
@@ -30,22 +31,27 @@ NEVER = -1e4
 """Field of a padded label, in nats: exp(NEVER) is 0 in single precision, so that no chain ever takes it."""
 
 
+Labels = int | Tensor
+"""One free label, or several (k,) that say nothing of one another while all others are as they are."""
+
+
 class Chains(Protocol):
-    """Label sets that change a label at a time."""
+    """Label sets that change a label at a time, or some labels."""
 
     @property
     def y(self) -> Tensor:
         """(rows, T, chains)."""
 
     @property
-    def moving(self) -> list[int]:
+    def moving(self) -> Sequence[Labels]:
         """The free labels that may change in some row, in order: a sweep passes over all others."""
 
-    def log_odds(self, t: int) -> Tensor:
-        """(rows, chains) of the free label t, given the chain's others."""
+    def log_odds(self, t: Any) -> Tensor:
+        """(rows, chains) of the free label t, given the chain's others; of several (k, rows, chains)."""
 
-    def put(self, t: int, value: Tensor) -> None:
-        """The free label t becomes ``value`` (rows, chains), 0 or 1, where it may change; a padded one is never drawn to be 1."""
+    def put(self, t: Any, value: Tensor) -> None:
+        """The free label t becomes ``value`` (rows, chains), 0 or 1, where it may change; a padded one is never drawn to be 1.
+        Several become ``value`` (k, rows, chains)."""
 
     def jump(self) -> None:
         """Moves of several labels at once between sweeps, where single ones do not reach everything."""
@@ -200,7 +206,20 @@ class ResidualChains:
     def y(self) -> Tensor:
         return self._all.transpose(0, 1)
 
-    def log_odds(self, t: int) -> Tensor:
+    @property
+    def coupled(self) -> bool:
+        """Whether a label's log-odds depend on others."""
+        return self._pairs is not None or self._seen is not None
+
+    def at(self, t: Labels) -> Tensor:
+        """The labels as they are: (rows, chains) of one, (k, rows, chains) of several."""
+        return self._labels[t] if isinstance(t, int) else self._all[t]
+
+    def log_odds(self, t: Labels) -> Tensor:
+        """Of several labels where the energy has no couplings."""
+        if not self.coupled:
+            return self._fields[t].expand(*self._fields[t].shape[:-1], self._all.shape[2])
+        t = cast(int, t)
         y = self._labels[t]
         if self._pairs is None:
             logits = self._fields[t]
@@ -224,10 +243,14 @@ class ResidualChains:
             pushed = (pairs[:, t:end] @ self._all.transpose(0, 1)).transpose(0, 1)
         self._block = self._fields[t:end] + pushed
 
-    def put(self, t: int, value: Tensor) -> None:
+    def put(self, t: Labels, value: Tensor) -> None:
         """After ``log_odds(t)``."""
         if self._moves is not None:
-            value = torch.where(self._moves[t], value, self._labels[t])
+            value = torch.where(self._moves[t], value, self.at(t))
+        if not self.coupled:
+            self._all[t] = value
+            return
+        t = cast(int, t)
         if self._absent is not None:
             self._seen = self._absent.addcmul_(self._columns[t], value)
         if self._pairs is not None:

@@ -10,18 +10,19 @@ with what follows from them (:mod:`enstruct.joint.moves`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from enstruct.joint.clamped import BURN_IN, Chains, Clamped
+from enstruct.joint.clamped import BURN_IN, Clamped, Labels, ResidualChains
 from enstruct.joint.moves import Move, Moves
+from enstruct.joint.together import Block, blocks_of
 from enstruct.rules import RuleSystem
 from enstruct.rules.closest import best
 from enstruct.rules.follow import agreeing
@@ -55,6 +56,7 @@ class Compiled:
         self.decisive = [torch.where(s > 0, self.least[at, None, None] - 1, self.least[at, None, None]) for at, s in self._places]
         self.gain = [s * self.weight[at, None, None] for at, s in self._places]
         apart = [group for group in system.groups if not _connected(system, group)]
+        self.blocks = blocks_of(system, self.sign, self.decisive, self.gain)
         self.jumping = [group for group in apart if group.listed]
         self._apart = [group for group in apart if not group.listed]
         self.large = [group for group in system.groups if not group.listed and not group.is_hierarchy]
@@ -137,7 +139,9 @@ class Ruled:
 
     def chains(self, y: Tensor) -> RuledChains:
         """Labels are all among the free ones."""
-        return RuledChains(self, self.problem.chains(y))
+        inner = self.problem.chains(y)
+        apart = isinstance(inner, ResidualChains) and not inner.coupled
+        return RuledChains(self, inner, self.rules.blocks if apart and len(self.rules.blocks) < len(inner.moving) else [])
 
     def take(self, rows: Tensor) -> Self:
         return replace(
@@ -180,28 +184,35 @@ class Ruled:
 
 
 class RuledChains:
-    """Keeps A y of all inequalities in place, (inequalities, rows, chains)."""
+    """Keeps A y of all inequalities in place, (inequalities, rows, chains). ``blocks``: of labels that are drawn at once."""
 
-    def __init__(self, problem: Ruled, inner: Chains) -> None:
+    def __init__(self, problem: Ruled, inner: Any, blocks: list[Block]) -> None:
         self._problem, self._rules, self._inner = problem, problem.rules, inner
         self._reached = self._rules.reached(inner.y.transpose(0, 1))
+        moves = problem.real.any(0)
+        some = [block.among(moves) for block in blocks]
+        self._blocks = {int(block.labels[0]): block for block in some if len(block.labels)}
+        self.moving: Sequence[Labels] = [block.labels for block in self._blocks.values()] if blocks else inner.moving
 
     @property
     def y(self) -> Tensor:
         return self._inner.y
 
-    @property
-    def moving(self) -> list[int]:
-        return self._inner.moving
-
-    def log_odds(self, t: int) -> Tensor:
+    def log_odds(self, t: Labels) -> Tensor:
+        if not isinstance(t, int):
+            return self._inner.log_odds(t) + self._blocks[int(t[0])].odds(self._reached, self._inner.at(t))
         odds, at = self._inner.log_odds(t), self._rules.of[t]
         if not len(at):
             return odds
         without = torch.addcmul(self._reached[at], self._rules.sign[t], self._inner.y[:, t], value=-1)
         return odds + ((without == self._rules.decisive[t]) * self._rules.gain[t]).sum(0)
 
-    def put(self, t: int, value: Tensor) -> None:
+    def put(self, t: Labels, value: Tensor) -> None:
+        if not isinstance(t, int):
+            before = self._inner.at(t)
+            self._inner.put(t, value)
+            self._blocks[int(t[0])].carry(self._reached, self._inner.at(t) - before)
+            return
         at = self._rules.of[t]
         if not len(at):
             self._inner.put(t, value)

@@ -100,7 +100,8 @@ class Judges:
         return likelihoods(energy, self.rows, self.seed, tolerance)
 
     def take_too_long(self, energy: ResidualEnergy, seconds: float) -> bool:
-        """Whether a rough look at a few rows does, of so many seconds for everything."""
+        """Whether a rough look at a few rows does, of so many seconds for everything: by an energy with couplings, whose chains
+        change label after label."""
         begin = time.monotonic()
         likelihoods(energy, self.rows.take(np.arange(min(FEW, len(self.rows.y)))), self.seed, ROUGH)
         return time.monotonic() - begin > MOST_OF_THE_TIME * seconds
@@ -145,9 +146,10 @@ def fit_residual(
     train, validation = examples.take(np.setdiff1d(rows, held)), examples.take(held)
     judges, several = Judges(validation, seed), len(candidates) > 1
     if several and rules is not None and math.isfinite(seconds):
-        judge = INDEPENDENT.energy(train, seed)
-        if judges.take_too_long(judge, seconds):
+        dearest = next((one for one in candidates if one.coupled and one.suits(y.shape[1])), INDEPENDENT)
+        if judges.take_too_long(dearest.energy(train, seed), seconds):
             log.info("these rules leave no time to compare energies: labels hang together by the rules alone")
+            judge = INDEPENDENT.energy(train, seed)
             epochs, _ = train_residual(judge, train, validation, INDEPENDENT, seed, patience=patience)
             return Fitted(refit(INDEPENDENT, examples.take(rows), epochs, seed), judge.eval(), INDEPENDENT, {}, epochs)
     tried: dict[str, Tried] = {}
