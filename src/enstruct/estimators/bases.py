@@ -259,7 +259,8 @@ def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_t
     """The bases that "auto" tries, cheap ones first: one linear, trees and boosted trees where the features fit into memory as a
     dense array, a network. Where labels have holes: linear models, a network on observed cells, boosted ensembles.
 
-    Of more than MANY_LABELS the network comes first, as it learns all at once. Where LightGBM is installed it grows the boosted
+    Of more than MANY_LABELS the network comes first, as it learns all at once; of terms of texts it comes second, as it takes less
+    time on these than trees, and says other things than a second linear model. Where LightGBM is installed it grows the boosted
     trees, in less time and as well; CatBoost, where it is, comes last, as it takes the longest on many labels.
     """
     if n_terms is not None:
@@ -281,6 +282,10 @@ def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_t
         first = ("network", model) if many else (model, "network")
         return [ObservedBase(name) for name in (*first, *boosted, *slowest)]
     network = "cross-entropy"
-    trees, machine = ["extra-trees"] if dense else [], ["linear-svm"] if weighed else []
-    names = [network, *machine, *trees, linear, *boosted] if many else [*machine, linear, *trees, *boosted, network]
+    trees = ["extra-trees"] if dense else []
+    if weighed:
+        first = (network, "linear-svm") if many else ("linear-svm", network)
+        names = [*first, *trees, linear, *boosted] if many else [*first, linear, *trees, *boosted]
+    else:
+        names = [network, *trees, linear, *boosted] if many else [linear, *trees, *boosted, network]
     return [MethodBase(METHODS[name], metric) for name in (*names, *slowest)]
