@@ -56,7 +56,6 @@ class Compiled:
         self.decisive = [torch.where(s > 0, self.least[at, None, None] - 1, self.least[at, None, None]) for at, s in self._places]
         self.gain = [s * self.weight[at, None, None] for at, s in self._places]
         apart = [group for group in system.groups if not _connected(system, group)]
-        self.blocks = blocks_of(system, self.sign, self.decisive, self.gain)
         self.jumping = [group for group in apart if group.listed]
         self._apart = [group for group in apart if not group.listed]
         self.large = [group for group in system.groups if not group.listed and not group.is_hierarchy]
@@ -64,6 +63,11 @@ class Compiled:
     @property
     def _places(self) -> Iterator[tuple[Tensor, Tensor]]:
         return zip(self.of, self.sign, strict=True)
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Of labels that share no inequality, for energies without couplings."""
+        return blocks_of(self.system, self.sign, self.decisive, self.gain)
 
     @cached_property
     def moving(self) -> list[Moves]:
