@@ -3,7 +3,16 @@
 import pytest
 import torch
 
-from enstruct.training.residual_candidates import CANDIDATES, QUICKLY, Candidate, Examples
+from enstruct.training.residual_candidates import (
+    CANDIDATES,
+    INDEPENDENT,
+    MOST_PAIRS,
+    QUICKLY,
+    SLOWLY,
+    STACK_DECAY,
+    Candidate,
+    Examples,
+)
 
 L = 6
 
@@ -46,10 +55,18 @@ def test_decay_is_of_all_but_slopes_biases_and_smoothing_which_learns_quickly():
     settings = {}
     for group in candidate.optimizer(energy, 1e-2).param_groups:
         settings |= {id(p): (group["weight_decay"], group["lr"]) for p in group["params"]}
-    own = {"slope": (0.0, 1e-2), "bias": (0.0, 1e-2), "smoothing": (0.0, QUICKLY * 1e-2)}
+    own = {"slope": (0.0, 1e-2), "bias": (0.0, 1e-2), "smoothing": (0.0, QUICKLY * 1e-2), "stack": (STACK_DECAY, SLOWLY * 1e-2)}
     assert {name: settings[id(p)] for name, p in energy.named_parameters()} == {
         name: own.get(name, (10.0, 1e-2)) for name, _ in energy.named_parameters()
     }
+
+
+def test_what_may_be_stacked():
+    further = CANDIDATES[1].with_stack()
+    assert (further.name, further.stacked, further.decay) == ("pairs, stacked", True, CANDIDATES[1].decay)
+    assert CANDIDATES[1].can_stack(MOST_PAIRS)
+    assert not CANDIDATES[1].can_stack(MOST_PAIRS + 1)
+    assert not any(one.can_stack(9) for one in (INDEPENDENT, further, CANDIDATES[1].continued()))
 
 
 def test_a_continued_one_is_named_so():

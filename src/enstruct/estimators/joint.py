@@ -115,8 +115,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     base_ : list of CrossFitted, whose mean answers; ``base_scores_``: what each average that was tried scored.
     energy_ : ResidualEnergy
     likelihoods_ : dict, terms of the energy -> held-out -log p(y | x) in nats a row, rough of what is clearly behind; ``terms_``:
-        those chosen, of level ones what answers quickest. ", persistent" after them: trained by chains as well. Empty where large
-        rules left no time to compare any: labels are independent then but for the rules.
+        those chosen, of level ones what answers quickest. ", stacked" after them: with other labels' logits counting in; ",
+        persistent": trained by chains as well. Empty where large rules left no time to compare any: labels are independent then
+        but for the rules.
     rules_, decision_, decision_scores_ : as in :class:`~enstruct.EnergyMultiLabelClassifier`
     marginals_of_ : "base" or "joint": whose are the probabilities while nothing is told, as their held-out log-loss says;
         rules decide by the base's then

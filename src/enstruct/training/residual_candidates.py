@@ -38,6 +38,8 @@ class Examples(NamedTuple):
 @dataclass(frozen=True)
 class Candidate:
     """Terms of a residual energy, and how it is trained: the rate of AdamW and the decay of all but slopes, biases and smoothing.
+    What other labels' logits count ("stacked") learns more slowly and is held down harder: it is as large as the table of pairs,
+    and each row shows as many real numbers to fit it to.
 
     ``persistent``: by the pseudo-likelihood, and then by chains (:mod:`enstruct.training.contrastive`).
     """
@@ -64,9 +66,11 @@ class Candidate:
 
     def optimizer(self, energy: ResidualEnergy, rate: float) -> torch.optim.AdamW:
         own = [p for p in (energy.slope, energy.bias, energy.smoothing) if p is not None]
-        held = [p for p in energy.parameters() if all(p is not other for other in own)]
+        stack = [p for p in (energy.stack,) if p is not None]
+        held = [p for p in energy.parameters() if all(p is not other for other in (*own, *stack))]
         groups = [
             {"params": held, "weight_decay": self.decay, "lr": rate},
+            {"params": stack, "weight_decay": STACK_DECAY, "lr": SLOWLY * rate},
             {"params": own[:2], "weight_decay": 0.0, "lr": rate},
             {"params": own[2:], "weight_decay": 0.0, "lr": QUICKLY * rate},
         ]
@@ -83,6 +87,13 @@ class Candidate:
     def continued(self) -> Self:
         """By chains as well."""
         return replace(self, name=f"{self.name}, persistent", persistent=True)
+
+    def with_stack(self) -> Self:
+        """That other labels' logits count in as well."""
+        return replace(self, name=f"{self.name}, stacked", stacked=True)
+
+    def can_stack(self, n_labels: int) -> bool:
+        return self.coupled and not self.stacked and not self.persistent and 1 < n_labels <= MOST_PAIRS
 
     def suits(self, n_labels: int) -> bool:
         if self.units:
@@ -107,5 +118,6 @@ CANDIDATES = (
 MOST_PAIRS, MOST_UNITS = 1500, 400
 """Labels up to which a full table of pairs, and units, are among the candidates. Beyond, factors stand for the table, at a small
 part of its time."""
+STACK_DECAY, SLOWLY = 1.0, 1 / 3
 QUICKLY = 10.0
 """How much faster the smoothing learns than all else: it is one number, and few rows make few steps."""

@@ -6,8 +6,8 @@ All is chosen by the held-out log-likelihood of the joint itself (:mod:`enstruct
                         the joint is likelier: the pseudo-likelihood compares a label set with its neighbours alone, and does not
                         see that others, far from all rows, become likely
     of the candidates   with couplings, and level with the best of them within two standard errors of the difference, the one that
-                        answers quickest, or of those that answer in no time the likeliest; it is trained on by chains
-                        (:mod:`enstruct.training.contrastive`) if it is likelier then
+                        answers quickest, or of those that answer in no time the likeliest; with other labels' logits counting
+                        in ("stacked"), and trained on by chains (:mod:`enstruct.training.contrastive`), if it is likelier then
     no couplings at all unless they gain more than twice the standard error of the gain
 
 How many epochs, and what is clearly behind the best already, or behind it at all and slower, is seen by a rough likelihood, of
@@ -153,18 +153,24 @@ def fit_residual(
             epochs, _ = train_residual(judge, train, validation, INDEPENDENT, seed, patience=patience)
             return Fitted(refit(INDEPENDENT, examples.take(rows), epochs, seed), judge.eval(), INDEPENDENT, {}, epochs)
     tried: dict[str, Tried] = {}
-    for candidate in candidates:
-        if not candidate.suits(y.shape[1]) or (tried and should_stop()):
-            continue
+
+    def attempt(candidate: Candidate) -> Tried:
         begin, judge = time.monotonic(), candidate.energy(train, seed)
         epochs, earlier = train_residual(judge, train, validation, candidate, seed, patience=patience)
         one = judges.roughly(candidate, judge, epochs)
         best = min((other for other in tried.values() if other.is_fine), key=_mean, default=None)
         tried[candidate.name] = _said(_judged(one, earlier if several else {}, best, judges, should_stop), begin)
-        del earlier
+        return tried[candidate.name]
+
+    for candidate in candidates:
+        if candidate.suits(y.shape[1]) and not (tried and should_stop()):
+            attempt(candidate)
     fine = [one for one in tried.values() if one.is_fine]
     taken = _taken(fine)
-    finalists = {one.candidate.name: one.nats for one in fine if one.candidate == INDEPENDENT or one is taken}
+    if several and taken.candidate.can_stack(y.shape[1]) and not should_stop():
+        stacked = attempt(taken.candidate.with_stack())
+        taken = min(taken, stacked, key=_mean) if stacked.is_fine else taken
+    finalists = {one.candidate.name: one.nats for one in (*fine, taken) if one.candidate == INDEPENDENT or one is taken}
     if several and can_continue(taken.candidate, train) and not should_stop():
         begin, further, judge = time.monotonic(), taken.candidate.continued(), copy.deepcopy(taken.judge)
         if train_by_chains(judge, train, further, seed, should_stop):
