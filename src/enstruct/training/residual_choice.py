@@ -41,7 +41,7 @@ log = logging.getLogger("enstruct")
 
 JUDGED = 300
 """Held-out rows that candidates are judged on, at most."""
-FEW, MOST_OF_THE_TIME = 16, 0.1
+FEW, MOST_OF_THE_TIME = 16, 0.05
 """Rows whose rough likelihood may take this share of the time that there is for all candidates: what chains take under rules
 hardly depends on the rows, up to some dozens."""
 ROUGH, FINE = 0.1, 0.03
