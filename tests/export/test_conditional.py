@@ -15,8 +15,10 @@ from enstruct.joint.mean_field import mean_field
 from enstruct.rules import Excludes
 from enstruct.training.residual_candidates import CANDIDATES
 
+FORMS = (*CANDIDATES, CANDIDATES[1].with_stack())
 
-@pytest.mark.parametrize("terms", ["independent", "pairs", "pairs, units", "factors"])
+
+@pytest.mark.parametrize("terms", ["independent", "pairs", "pairs, units", "pairs, stacked", "factors"])
 def test_every_kind_of_energy(terms, blocks, tmp_path, monkeypatch):
     """Told labels come back as told, the others as mean field has them, rows without any as the model itself answers.
 
@@ -24,7 +26,7 @@ def test_every_kind_of_energy(terms, blocks, tmp_path, monkeypatch):
     """
     if terms == "factors":
         monkeypatch.setattr("enstruct.training.residual_candidates.MOST_PAIRS", 1)
-    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", [one for one in CANDIDATES if one.name == terms])
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", [one for one in FORMS if one.name == terms])
     model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(blocks.X[:80], blocks.Y[:80])
     if terms != "pairs":
         monkeypatch.setattr(write, "graphs_of", lambda model, decision: ([conditional_graph(model)], {}))

@@ -66,6 +66,8 @@ def test_couplings_are_kept_for_more_than_noise_alone():
     noisy = torch.tensor([9.0, -6.0, 2.0, 2.0])  # fewer in the mean, by a quarter of the gain's standard error
     assert residual_choice._best({"independent": same, "pairs": noisy}) == "independent"
     assert residual_choice._best({"pairs": noisy, "units": better}) == "units"
+    likelier = torch.tensor([5.0, -4.0, 1.0, 1.0])  # in the mean, but by no more than noise, so that it does not stand in its way
+    assert residual_choice._best({"independent": same, "pairs": better, "pairs, stacked": likelier}) == "pairs"
 
 
 def tried(name, nats, epochs=1, n_labels=2):
@@ -304,13 +306,13 @@ def test_rules_that_leave_no_time_leave_labels_to_themselves(monkeypatch):
     judged = []
 
     def likely(energy, rows, seed, tolerance):
-        judged.append((len(rows.y), tolerance))
+        judged.append((len(rows.y), tolerance, energy.coupled))
         return likelihoods(energy, rows, seed, tolerance)
 
     monkeypatch.setattr(residual_choice, "likelihoods", likely)
     given = logits, y, None, held, 0, (INDEPENDENT, LOOSE)
     short = fit_residual(*given, rules=rules, seconds=1e-6)
-    assert judged == [(residual_choice.FEW, residual_choice.ROUGH)]
+    assert judged == [(residual_choice.FEW, residual_choice.ROUGH, True)]
     assert (short.chosen, short.likelihoods) == (INDEPENDENT, {})
     assert short.energy.couplings() is None
     parts = (torch.as_tensor(part[kept]) for part in (logits, y, np.ones(200, dtype=np.float32)))

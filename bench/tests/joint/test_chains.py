@@ -35,12 +35,14 @@ def test_features_that_are_very_many_stay_sparse(monkeypatch):
     dense = fit_ensemble(sparse.csr_matrix(X), Y, 0.1, chains=2, seed=0)
     monkeypatch.setattr(table, "WIDE", 2)
     monkeypatch.setattr(chains, "CHAINS", 2)
+    monkeypatch.setattr(chains, "RIDGES_OF_WIDE", (0.1, 1e4))
     fitted = fit_chains(Table(sparse.csr_matrix(X), Y, np.arange(20), sparse.csr_matrix(X), Y), 0)
     ridge = fit_ensemble(sparse.csr_matrix(X), Y, 0.1, chains=2, seed=0)
     assert chains.inputs(ridge.scale, sparse.csr_matrix(X)).layout == torch.sparse_csr
     for one, other in zip(ridge.chains, dense.chains, strict=True):
         assert torch.allclose(one.of_x, other.of_x, atol=1e-3)
     assert ridge.log_probability(sparse.csr_matrix(X), Y).value == pytest.approx(dense.log_probability(X, Y).value, abs=1e-3)
+    assert all(torch.equal(one.of_x, other.of_x) for one, other in zip(fitted.model.chains, ridge.chains, strict=True))
     assert fitted.model.marginals(sparse.csr_matrix(X), np.full(Y.shape, np.nan, np.float32)).shape == Y.shape
 
 

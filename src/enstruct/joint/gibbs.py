@@ -51,7 +51,7 @@ def sweep(chains: Chains, uniforms: Tensor, total: Tensor | None = None) -> None
     for t in chains.moving:
         p = torch.sigmoid(chains.log_odds(t))
         if total is not None:
-            total[t].add_(p) if isinstance(t, int) else total.index_add_(0, t, p)
+            total[t] += p
         chains.put(t, p.gt_(uniforms[t]))
     chains.jump()
 

@@ -145,7 +145,10 @@ class Ruled:
         """Labels are all among the free ones."""
         inner = self.problem.chains(y)
         apart = isinstance(inner, ResidualChains) and not inner.coupled
-        return RuledChains(self, inner, self.rules.blocks if apart and len(self.rules.blocks) < len(inner.moving) else [])
+        few = (
+            apart and len(self.rules.blocks) < self.rules.system.n_labels
+        )  # whatever rows there are: answers do not depend on them
+        return RuledChains(self, inner, self.rules.blocks if few else [])
 
     def take(self, rows: Tensor) -> Self:
         return replace(

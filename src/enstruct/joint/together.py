@@ -49,7 +49,8 @@ class Block(NamedTuple):
 
 
 def blocks_of(system: RuleSystem, sign: list[Tensor], decisive: list[Tensor], gain: list[Tensor]) -> list[Block]:
-    """Every label in one of them; in hierarchies lower labels come first. The lists: of each label, as ``Compiled`` has them."""
+    """Every label in one of them; where nothing but a hierarchy ties them lower labels come first. The lists: of each label, as
+    ``Compiled`` has them."""
     A = system.matrix.tocsc()
     colours = _colours(A, _height(system))
     blocks = []

@@ -38,8 +38,8 @@ class Examples(NamedTuple):
 @dataclass(frozen=True)
 class Candidate:
     """Terms of a residual energy, and how it is trained: the rate of AdamW and the decay of all but slopes, biases and smoothing.
-    What other labels' logits count ("stacked") learns more slowly and is held down harder: it is as large as the table of pairs,
-    and each row shows as many real numbers to fit it to.
+    What other labels' logits count ("stacked") learns more slowly, and is held down by a decay of its own: it is as large as the
+    table of pairs, and each row shows as many real numbers to fit it to.
 
     ``persistent``: by the pseudo-likelihood, and then by chains (:mod:`enstruct.training.contrastive`).
     """

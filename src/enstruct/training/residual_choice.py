@@ -100,8 +100,8 @@ class Judges:
         return likelihoods(energy, self.rows, self.seed, tolerance)
 
     def take_too_long(self, energy: ResidualEnergy, seconds: float) -> bool:
-        """Whether a rough look at a few rows does, of so many seconds for everything: by an energy with couplings, whose chains
-        change label after label."""
+        """Whether a rough look at a few rows does, of so many seconds for everything. Of energies with couplings, whose chains
+        change label after label, it takes the longest."""
         begin = time.monotonic()
         likelihoods(energy, self.rows.take(np.arange(min(FEW, len(self.rows.y)))), self.seed, ROUGH)
         return time.monotonic() - begin > MOST_OF_THE_TIME * seconds
@@ -146,8 +146,8 @@ def fit_residual(
     train, validation = examples.take(np.setdiff1d(rows, held)), examples.take(held)
     judges, several = Judges(validation, seed), len(candidates) > 1
     if several and rules is not None and math.isfinite(seconds):
-        dearest = next((one for one in candidates if one.coupled and one.suits(y.shape[1])), INDEPENDENT)
-        if judges.take_too_long(dearest.energy(train, seed), seconds):
+        coupled = next((one for one in candidates if one.coupled and one.suits(y.shape[1])), INDEPENDENT)
+        if judges.take_too_long(coupled.energy(train, seed), seconds):
             log.info("these rules leave no time to compare energies: labels hang together by the rules alone")
             judge = INDEPENDENT.energy(train, seed)
             epochs, _ = train_residual(judge, train, validation, INDEPENDENT, seed, patience=patience)
@@ -167,10 +167,12 @@ def fit_residual(
             attempt(candidate)
     fine = [one for one in tried.values() if one.is_fine]
     taken = _taken(fine)
+    finalists = {one.candidate.name: one.nats for one in fine if one.candidate == INDEPENDENT or one is taken}
     if several and taken.candidate.can_stack(y.shape[1]) and not should_stop():
         stacked = attempt(taken.candidate.with_stack())
-        taken = min(taken, stacked, key=_mean) if stacked.is_fine else taken
-    finalists = {one.candidate.name: one.nats for one in (*fine, taken) if one.candidate == INDEPENDENT or one is taken}
+        if stacked.is_fine and _mean(stacked) < _mean(taken):
+            taken = stacked
+            finalists[stacked.candidate.name] = stacked.nats
     if several and can_continue(taken.candidate, train) and not should_stop():
         begin, further, judge = time.monotonic(), taken.candidate.continued(), copy.deepcopy(taken.judge)
         if train_by_chains(judge, train, further, seed, should_stop):
@@ -259,8 +261,8 @@ def _error(differences: Tensor) -> Tensor:
 
 
 def _best(nats: dict[str, Tensor]) -> str:
-    """The candidate of the fewest nats (rows,) in the mean, the one without couplings where they gain no more than noise."""
-    best = min(nats, key=lambda name: float(nats[name].mean()))
-    if INDEPENDENT.name not in nats:
-        return best
-    return best if _is_worth(nats[INDEPENDENT.name] - nats[best]) else INDEPENDENT.name
+    """The candidate of the fewest nats (rows,) in the mean, of those that gain more than noise on the one without couplings; that
+    one where none does."""
+    plain = nats.get(INDEPENDENT.name)
+    worth = [name for name, own in nats.items() if plain is None or _is_worth(plain - own)]
+    return min(worth, key=lambda name: float(nats[name].mean())) if worth else INDEPENDENT.name
