@@ -145,9 +145,8 @@ class Ruled:
         """Labels are all among the free ones."""
         inner = self.problem.chains(y)
         apart = isinstance(inner, ResidualChains) and not inner.coupled
-        few = (
-            apart and len(self.rules.blocks) < self.rules.system.n_labels
-        )  # whatever rows there are: answers do not depend on them
+        # by the whole system, not by what moves in these rows: a row's answers do not depend on the rows beside it
+        few = apart and len(self.rules.blocks) < self.rules.system.n_labels
         return RuledChains(self, inner, self.rules.blocks if few else [])
 
     def take(self, rows: Tensor) -> Self:
