@@ -18,7 +18,7 @@ from enstruct import JointMultiLabelClassifier
 from enstruct.baselines import boosting, extra_trees, observed_network
 from enstruct.data.dataset import Dataset
 from enstruct.data.synthetic import block_exclusive
-from enstruct.training.residual_candidates import CANDIDATES
+from enstruct.training.residual_candidates import CANDIDATES, Candidate
 
 torch.set_num_threads(1)  # xdist runs several tests at a time
 
@@ -55,10 +55,11 @@ def _seeded() -> None:
 
 @pytest.fixture
 def quick_joints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Residual energies are one of two, stop at the first epoch without a better value, and chains train them for one: for tests
-    of what runs, not of how good it is."""
+    """Residual energies are one of two, stop at the first epoch without a better value, and chains train them for one; none is
+    tried with other labels' logits: for tests of what runs, not of how good it is."""
     monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
     monkeypatch.setattr("enstruct.training.contrastive.MOST_EPOCHS", 1)
+    monkeypatch.setattr(Candidate, "can_stack", lambda self, n_labels: False)
     monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
 
 

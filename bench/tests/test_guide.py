@@ -106,12 +106,18 @@ def test_the_readme_s_figures_stand_on_the_results_page():
     rows = re.findall(r"^\| (\w+?)[¹²]? \| (.*[\d.]+.*) \|$", readme, re.M)
     assert len(rows) == 6
     for name, cells in rows:
-        section = page.split(f"## {name}: label sets as a distribution (`joint-{name}.json`)")[1].split("\n## ")[0]
+        sections = [part.split("\n## ")[0] for part in page.split(f"## {name}: label sets as a distribution (")[1:]]
         sides = ("base", "masked-extra-trees", "masked-network", "joint", "base", "joint")
-        titles = section.split("| method |")[1].split("\n")[0].strip(" |").split(" | ")
         for side, cell, column in zip(sides, cells.split("|"), ["F1 @0.5"] * 4 + ["NLL"] * 2, strict=True):
             if cell.strip():
-                assert first_table(section)[side][titles.index(column)] == cell.strip(" *¹"), (name, side, column)
+                assert cell.strip(" *¹") in [figure_of(section, side, column) for section in sections], (name, side, column)
+
+
+def figure_of(section: str, side: str, column: str) -> str | None:
+    """Of a section's first table, where it has the side and the column."""
+    titles = section.split("| method |")[1].split("\n")[0].strip(" |").split(" | ")
+    row = first_table(section).get(side)
+    return row[titles.index(column)] if row is not None and column in titles else None
 
 
 def first_table(section):
