@@ -53,13 +53,29 @@ def _seeded() -> None:
     np.random.seed(0)
 
 
+CAN_STACK = Candidate.can_stack
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_stacked_terms() -> Iterator[None]:
+    """No energy is tried with other labels' logits as well, which each of some hundred fits would take half as long again for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Candidate, "can_stack", lambda self, n_labels: False)
+        yield
+
+
+@pytest.fixture
+def stacked_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are, for tests of what is chosen."""
+    monkeypatch.setattr(Candidate, "can_stack", CAN_STACK)
+
+
 @pytest.fixture
 def quick_joints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Residual energies are one of two, stop at the first epoch without a better value, and chains train them for one; none is
-    tried with other labels' logits: for tests of what runs, not of how good it is."""
+    """Residual energies are one of two, stop at the first epoch without a better value, and chains train them for one: for tests
+    of what runs, not of how good it is."""
     monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
     monkeypatch.setattr("enstruct.training.contrastive.MOST_EPOCHS", 1)
-    monkeypatch.setattr(Candidate, "can_stack", lambda self, n_labels: False)
     monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
 
 

@@ -558,6 +558,21 @@ def test_of_many_labels_the_network_comes_first_and_nothing_begins_late(rows, mo
     assert begun == ["cross-entropy"]
 
 
+@pytest.mark.usefixtures("quick_joints", "stacked_terms")
+def test_stacked_terms_are_tried_saved_and_loaded(rows, tmp_path, monkeypatch):
+    X, Y = rows[0][:160], rows[1][:160]
+    model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, Y)
+    assert any("stacked" in terms for terms in model.likelihoods_)
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", (residual_candidates.CANDIDATES[1].with_stack(),))
+    model.fit(X, Y)
+    assert model.terms_ == "pairs, stacked"
+    model.save(tmp_path / "m")
+    loaded = JointMultiLabelClassifier.load(tmp_path / "m")
+    assert bool(loaded.energy_.stack.any())
+    known = np.where(np.arange(Y.shape[1]) < 2, Y[:20].astype(float), np.nan)
+    assert np.array_equal(loaded.predict_proba(X[:20], known=known), model.predict_proba(X[:20], known=known))
+
+
 @pytest.mark.usefixtures("quick_joints")
 def test_a_base_of_ones_own_is_passed_to_load(rows, tmp_path):
     X, Y = rows[0][:160], rows[1][:160]

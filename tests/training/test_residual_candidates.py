@@ -61,6 +61,7 @@ def test_decay_is_of_all_but_slopes_biases_and_smoothing_which_learns_quickly():
     }
 
 
+@pytest.mark.usefixtures("stacked_terms")
 def test_what_may_be_stacked():
     further = CANDIDATES[1].with_stack()
     assert (further.name, further.stacked, further.decay) == ("pairs, stacked", True, CANDIDATES[1].decay)
