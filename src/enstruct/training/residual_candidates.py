@@ -93,6 +93,7 @@ class Candidate:
         return replace(self, name=f"{self.name}, stacked", stacked=True)
 
     def can_stack(self, n_labels: int) -> bool:
+        """Whether it may be tried with that: the table has labels by labels numbers, as that of pairs."""
         return self.coupled and not self.stacked and not self.persistent and 1 < n_labels <= MOST_PAIRS
 
     def suits(self, n_labels: int) -> bool:
@@ -119,5 +120,6 @@ MOST_PAIRS, MOST_UNITS = 1500, 400
 """Labels up to which a full table of pairs, and units, are among the candidates. Beyond, factors stand for the table, at a small
 part of its time."""
 STACK_DECAY, SLOWLY = 1.0, 1 / 3
+"""How hard what other labels' logits count is held down, and how much more slowly than all else it learns."""
 QUICKLY = 10.0
 """How much faster the smoothing learns than all else: it is one number, and few rows make few steps."""
