@@ -49,11 +49,14 @@ class DataError(EnstructError, ValueError):
 class ParseError(DataError):
     """A data file is malformed.
 
-    Attributes: ``path`` (file), ``line`` (1-based, or None) and ``column`` (attribute name or None).
+    Attributes: ``path`` (file), ``line`` (1-based, or None; where ``unit`` is "row", as of Parquet, a row) and ``column``
+    (attribute name or None).
     """
 
-    def __init__(self, message: str, path: Path | str, line: int | None = None, column: str | None = None) -> None:
-        where = shortened(str(path), MOST_CHARACTERS // 2) + ("" if line is None else f", line {line}")
+    def __init__(
+        self, message: str, path: Path | str, line: int | None = None, column: str | None = None, unit: str = "line"
+    ) -> None:
+        where = shortened(str(path), MOST_CHARACTERS // 2) + ("" if line is None else f", {unit} {line}")
         if column is not None:
             where += f", column {shown(column)}"
         super().__init__(f"{where}: {message}")

@@ -9,9 +9,9 @@ import sklearn.metrics
 
 from enstruct.cli.files_of_labels import Rows, told_at_random
 from enstruct.cli.main import main
-from enstruct.data.csv_table import read_csv, read_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.rows import as_indicator
+from enstruct.data.tables.read import read_table, read_told
 from enstruct.errors import DataError
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -95,14 +95,14 @@ def test_what_is_learnt_from_where_labels_have_holes(here, asked_to_fit):
     options += ["--model.n_iter_no_change", "4"]
     assert main(["train", "holes.csv", "--labels", "-4", "--base", "auto", "--out", "new", *options]) == 2
     model, X, y = asked_to_fit[0]
-    data = read_csv(here / "holes.csv", -4)
+    data = read_table(here / "holes.csv", -4)
     rest = [row for row in range(60) if row != 3]  # of which nothing is known
     np.testing.assert_array_equal(y, data.told()[rest])
     np.testing.assert_array_equal(X, data.X[rest])
     told = {"base": "auto", "minutes": 0.5, "folds": 3, "random_state": 7, "metric": "micro-f1", "decision": "threshold"}
     assert model.get_params() == {**told, "n_iter_no_change": 4, "rules": None, "encoder": None}
     assert main(["train", "full.csv", "--labels", "-4", "--base", "auto", "--out", "new"]) == 2
-    assert asked_to_fit[1][2].nnz == read_csv(here / "full.csv", -4).Y.nnz  # whole labels go as they always did
+    assert asked_to_fit[1][2].nnz == read_table(here / "full.csv", -4).Y.nnz  # whole labels go as they always did
 
 
 def test_a_label_of_which_nothing_is_known_is_named(here, capsys):
@@ -118,7 +118,7 @@ def test_a_label_of_which_nothing_is_known_is_named(here, capsys):
 def test_what_cannot_take_holes_names_what_can(how, here, capsys):
     assert main(["train", "holes.csv", "--labels", "-4", "--out", "new", *how]) == 2
     said = capsys.readouterr().err
-    cells = int(np.isnan(read_csv(here / "holes.csv", -4).told()).sum())
+    cells = int(np.isnan(read_table(here / "holes.csv", -4).told()).sum())
     assert f"'holes.csv': {cells} cells of labels are unknown (first " in said
     assert "--base auto" in said
     assert not (here / "new").exists()
@@ -146,7 +146,7 @@ def test_options_that_do_not_go_together(options, message, here, capsys):
 
 
 def test_told_labels_come_back_as_told(here):
-    model, data = JointMultiLabelClassifier.load("model"), read_csv(here / "test.csv", -4)
+    model, data = JointMultiLabelClassifier.load("model"), read_table(here / "test.csv", -4)
     known = read_told(here / "told.csv", NAMES)
     assert main(["predict", "model", "test.csv", "--known", "told.csv", "--probabilities", "--out", "p.csv", "--overwrite"]) == 0
     with (here / "p.csv").open() as file:
@@ -171,7 +171,7 @@ def test_told_labels_come_back_as_told(here):
 def test_what_is_known_may_stand_in_the_data_themselves(here, capsys):
     assert main(["predict", "model", "holes.csv", "--known", "same", "--decision", "subset-accuracy"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    model, data = JointMultiLabelClassifier.load("model"), read_csv(here / "holes.csv", -4)
+    model, data = JointMultiLabelClassifier.load("model"), read_table(here / "holes.csv", -4)
     answers = np.asarray(model.predict(data.X, known=data.told(), decision="subset-accuracy").toarray())
     assert lines == ["\t".join(np.array(NAMES)[row == 1]) for row in answers]
 
@@ -196,7 +196,7 @@ def test_what_cannot_be_told(options, message, here, capsys):
 def test_figures_are_of_the_cells_that_are_asked(here, capsys):
     assert main(["evaluate", "model", "holes.csv", "--told", "0.4", "--seed", "3", "--json", "e.json", "--overwrite"]) == 0
     figures = json.loads((here / "e.json").read_text())
-    model, data = JointMultiLabelClassifier.load("model"), read_csv(here / "holes.csv", -4)
+    model, data = JointMultiLabelClassifier.load("model"), read_table(here / "holes.csv", -4)
     known = told_at_random(model, Rows(data.X, data), 0.4, 3)
     told, seen = ~np.isnan(known), ~np.isnan(data.told())
     assert not (told & ~seen).any()
@@ -221,7 +221,7 @@ def test_figures_are_of_the_cells_that_are_asked(here, capsys):
 
 def test_any_model_is_scored_on_what_is_known(here):
     assert main(["evaluate", "plain", "holes.csv", "--json", "e.json", "--overwrite"]) == 0
-    figures, data = json.loads((here / "e.json").read_text()), read_csv(here / "holes.csv", -4)
+    figures, data = json.loads((here / "e.json").read_text()), read_table(here / "holes.csv", -4)
     model, seen = EnergyMultiLabelClassifier.load("plain"), ~np.isnan(data.told())
     wrong = model.predict(data.X).toarray() != data.Y.toarray()
     by_row = [row[cells].mean() for row, cells in zip(wrong, seen, strict=True) if cells.any()]

@@ -92,11 +92,11 @@ def test_parquet(labels, tmp_path):
     ("columns", "labels", "drop", "error"),
     [
         ({}, None, ["name"], "which columns are labels"),
-        ({}, -2, [], "holds (large_)?string"),
-        ({}, "sum", ["name"], "no column 'sum'"),
-        ({"sun": [0, 2, 1]}, -2, ["name"], "neither 0 nor 1"),
+        ({}, -2, [], "is no number"),
+        ({}, "sum", ["name"], "there is no column 'sum'"),
+        ({"sun": [0, 2, 1]}, -2, ["name"], "must be 0 or 1"),
         ({"b": [0.5, None, 1]}, -2, ["name"], "missing"),
-        ({}, "a,b,sun,rain", ["name"], "no column is left"),
+        ({}, "a,b,sun,rain", ["name"], "no feature column is left"),
     ],
 )
 def test_tables_at_fault_leave_nothing(columns, labels, drop, error, tmp_path):
@@ -109,6 +109,30 @@ def test_numbers_of_rows_of_a_data_frame_are_no_feature(tmp_path):
     pd.DataFrame({"a": [1, 2, 3], "sun": [0, 1, 1]}, index=[5, 9, 7]).to_parquet(tmp_path / "mine.parquet")
     convert(tmp_path / "mine.parquet", tmp_path / "rows", -1)
     assert load(tmp_path / "rows").feature_names == ("a",)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_of_names(kind, tmp_path):
+    frame = pd.DataFrame({"a": [1, 2, 3], "genre": ["pop;jazz", None, "blues"]})
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    frame.to_parquet(tmp_path / "mine.parquet")
+    convert(tmp_path / f"mine.{kind}", tmp_path / "rows", "genre")
+    data = load(tmp_path / "rows")
+    assert data.label_names == ("blues", "jazz", "pop")
+    assert data.Y.toarray().tolist() == [[0, 1, 1], [0, 0, 0], [1, 0, 0]]
+    assert data.X.read().ravel().tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("labels", ["sun", "sun,rain"])
+def test_labels_that_are_not_known_are_named(kind, labels, tmp_path):
+    frame = pd.DataFrame({"a": [1, 2, 3], "sun": [1, 0, None], "rain": [0, 1, 1]})
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    frame.to_parquet(tmp_path / "mine.parquet")
+    where = "line 4" if kind == "csv" else "row 3"
+    with pytest.raises(ParseError, match=f"{where}, column 'sun': a label that is not known"):
+        convert(tmp_path / f"mine.{kind}", tmp_path / "rows", labels)
+    assert not (tmp_path / "rows").exists()
 
 
 def test_what_features_count_from(tmp_path):

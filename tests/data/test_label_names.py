@@ -5,9 +5,9 @@ import pytest
 
 from enstruct.data.arff import read_arff, read_label_names
 from enstruct.data.conll import read_conll
-from enstruct.data.csv_table import read_csv
 from enstruct.data.label_names import check_label_names
 from enstruct.data.npz import read_npz
+from enstruct.data.tables.read import read_table
 from enstruct.errors import ParseError
 
 BREAKING = ["\t", "\n", "\r", "\0", "\x0b", "\x1c", "\x7f", "\x85", "\u2028", "\u2029", "\ud800"]
@@ -81,10 +81,10 @@ def test_csv(tmp_path):
     path = tmp_path / "c.csv"
     path.write_text('x,y\n1,pop\n2,"rock;a\nb"\n', "utf-8")
     with pytest.raises(ParseError, match=r"line 4, column 'y': the label name 'a\\nb' holds the character U\+000A"):
-        read_csv(path, "y")
+        read_table(path, "y")
     path.write_text('x,"a\u2028b",c\n1,0,1\n', "utf-8")
     with pytest.raises(ParseError, match=r"line 1, column 'a\\u2028b': the label name"):
-        read_csv(path, -2)
+        read_table(path, -2)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from enstruct.data.csv_table import read_csv
 from enstruct.data.kinds import is_text_folder, kind_of
 from enstruct.data.load import load, read_file
+from enstruct.data.tables.read import read_table
 from enstruct.data.text_files import read_jsonl, read_text_folder
 from enstruct.errors import DataError, EnstructError, ParseError
 
@@ -145,23 +145,23 @@ def test_files_without_folders_have_no_labels(tmp_path):
 def test_columns_of_a_table(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('id,title,body,genre\n7,T,"one, two",a;b\n8,,three,\n')
-    data = read_csv(path, "genre", text=["body"])
+    data = read_table(path, "genre", text=["body"])
     assert data.X.tolist() == ["one, two", "three"]
     assert data.feature_names == ("body",)
     assert data.Y.toarray().tolist() == [[1, 1], [0, 0]]
-    assert read_csv(path, "genre", text=["title", "body"]).X.tolist() == ["T\none, two", "\nthree"]
+    assert read_table(path, "genre", text=["title", "body"]).X.tolist() == ["T\none, two", "\nthree"]
     with pytest.raises(ParseError, match="no column 'bdy'"):
-        read_csv(path, "genre", text=["bdy"])
+        read_table(path, "genre", text=["bdy"])
     with pytest.raises(ParseError, match="'genre' of texts is said to be a label"):
-        read_csv(path, "genre", text=["genre"])
+        read_table(path, "genre", text=["genre"])
     with pytest.raises(ParseError, match="--text"):
-        read_csv(path, "genre")
+        read_table(path, "genre")
 
 
 @pytest.mark.parametrize(
     ("name", "options", "said"),
     [
-        ("a.arff", {"text": ["x"]}, "texts are read from CSV columns"),
+        ("a.arff", {"text": ["x"]}, "texts are read from CSV, Parquet"),
         ("a.jsonl", {"drop": ["x"]}, "no columns to leave out"),
         ("a.jsonl", {"text": ["x", "y"]}, "in one field"),
     ],

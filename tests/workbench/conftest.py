@@ -6,9 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from tests.generated_songs import HEADER, LABELS, songs, write_songs
 
 from enstruct import EnergySegmenter, JointMultiLabelClassifier
-from enstruct.data.csv_table import read_csv
 from enstruct.data.image_folders import Pictures
 from enstruct.data.synthetic import ellipses
+from enstruct.data.tables.read import read_table
 from enstruct.rules import Excludes, Implies
 from enstruct.workbench.contents import Contents
 from enstruct.workbench.journal import Journal
@@ -34,7 +34,7 @@ def model():
 @pytest.fixture
 def data(tmp_path):
     """30 unlabelled rows in a CSV file, read."""
-    return read_csv(write_songs(tmp_path / "new.csv", 30, seed=5, labelled=False), ())
+    return read_table(write_songs(tmp_path / "new.csv", 30, seed=5, labelled=False), ())
 
 
 @pytest.fixture

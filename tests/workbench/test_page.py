@@ -8,7 +8,7 @@ from tests.generated_songs import LABELS, songs, write_songs
 from tests.workbench.browsing import WHAT_IT_STARTS_WITH, Workbench, axe, chromium
 
 from enstruct.cli.main import main
-from enstruct.data.csv_table import read_csv
+from enstruct.data.tables.read import read_table
 from enstruct.workbench.contents import Contents
 from enstruct.workbench.journal import Journal
 from enstruct.workbench.label_sets import LabelSets
@@ -219,7 +219,7 @@ def test_a_server_killed_in_the_middle_loses_nothing(page, tmp_path):
 
 def test_review_by_mouse_and_keys(page, tmp_path):
     Y = songs(12)[1]
-    data = read_csv(write_songs(tmp_path / "songs.csv", 12), LABELS)
+    data = read_table(write_songs(tmp_path / "songs.csv", 12), LABELS)
     suspects = [
         Suspect(3, "calm", bool(Y[3, 0]), 0.01, 0.4, "Goes with piano."),
         Suspect(5, "sad", bool(Y[5, 2]), 0.2, 0.3, "Few."),
@@ -244,7 +244,7 @@ def test_review_by_mouse_and_keys(page, tmp_path):
             until(lambda: len(session.journal.row(5).cells) == 2)
             until(lambda: "2 of 2 suspects answered, 2 labels changed" in page.locator("#progress").inner_text())
             session.write(tmp_path / "corrected.csv")
-            corrected = read_csv(tmp_path / "corrected.csv", LABELS).Y.toarray()
+            corrected = read_table(tmp_path / "corrected.csv", LABELS).Y.toarray()
             assert (corrected != Y).sum() == 2
             assert corrected[3, 0] != Y[3, 0]
         page.locator('[data-suspect="0"]').click()  # the server is gone, which is no error of the page's

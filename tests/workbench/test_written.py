@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset
+from enstruct.data.tables.read import read_table
 from enstruct.data.text_files import read_jsonl
 from enstruct.workbench.written import Written, filled
 
@@ -19,7 +19,7 @@ def test_a_csv_file_keeps_its_columns(tmp_path):
     source.write_text('id,genre,body\n1,a;b,"x, ""y"""\n2,,z\n3,b,\n')
     Written(str(source), lambda: None, ("genre",)).write(tmp_path / "out.csv", ["a", "b"], TOLD)
     assert (tmp_path / "out.csv").read_text() == 'id,body,a,b\n1,"x, ""y""",1,0\n2,z,,1\n3,,,\n'
-    data = read_csv(tmp_path / "out.csv", ["a", "b"], text=["body"])
+    data = read_table(tmp_path / "out.csv", ["a", "b"], text=["body"])
     np.testing.assert_array_equal(data.told(), TOLD)
 
 
@@ -38,7 +38,7 @@ def test_other_formats_become_csv(tmp_path, form):
     X = np.array([[0.1, 0], [2, 1e-7], [0, 3]])
     data = Dataset(form(X), sparse.csr_matrix((3, 2), dtype=np.uint8), ("f", "g"), ("a", "b"))
     Written("named", lambda: data).write(tmp_path / "out.csv", ["a", "b"], TOLD)
-    back = read_csv(tmp_path / "out.csv", ["a", "b"])
+    back = read_table(tmp_path / "out.csv", ["a", "b"])
     np.testing.assert_array_equal(back.X, X)
     np.testing.assert_array_equal(back.told(), TOLD)
 

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.cli.rules import check_told
-from enstruct.data.csv_table import column_names, read_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.load import has_columns, is_csv, load, read_file
+from enstruct.data.kinds import is_table
+from enstruct.data.load import has_columns, load, read_file
 from enstruct.data.mapped import MappedRows, SparseStore
 from enstruct.data.on_disk import is_on_disk
+from enstruct.data.tables.read import column_names, read_told
 from enstruct.errors import ConfigError, DataError, ModelFileError, ParseError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -137,7 +138,7 @@ def read_rows(
         return _read_texts(known, source, labels, drop, labelled, text)
     if text is not None:
         raise DataError(f"--text {','.join(text)}: this model was trained on numbers; leave it out.")
-    if Path(source).is_file():
+    if Path(source).is_file() or is_table(source):
         if has_columns(source):
             labels = _labels_of_training(known, source, labelled) if labels is None else labels
             drop = drop or known.get("drop", [])
@@ -169,10 +170,10 @@ def read_rows(
 def _labels_of_training(known: dict[str, Any], source: str, labelled: bool) -> Any:
     """``labels`` for a file with columns: by name where training counted them off, since others may stand there now.
 
-    ParseError for a CSV file that lacks one. (A single one counted off may have held names: it is counted off again.)
+    ParseError for a table that lacks one. (A single one counted off may have held names: it is counted off again.)
     """
     labels = known.get("labels")
-    if not labelled or not isinstance(labels, int) or abs(labels) < 2 or not is_csv(source):
+    if not labelled or not isinstance(labels, int) or abs(labels) < 2 or not is_table(source):
         return labels
     there = set(column_names(source))
     if lacking := [name for name in known["label_names"] if name not in there]:
@@ -202,7 +203,7 @@ def _read_texts(
     """(texts, the data set), from the columns or the field that texts came from in training, unless others are named."""
     if not Path(source).exists():
         raise DataError(f"There is no file {shown(source)}, nor a folder.")
-    if Path(source).is_file():
+    if Path(source).is_file() or is_table(source):
         labels = _labels_of_training(known, source, labelled) if labels is None else labels
         text = known["text"] if text is None else text
     data = read_file(
@@ -212,8 +213,8 @@ def _read_texts(
 
 
 def has_no_labels(model: Model, source: str) -> bool:
-    """Whether a CSV file to be answered has none of the columns that held the model's labels in training."""
-    if not (Path(source).is_file() and is_csv(source)):
+    """Whether a table to be answered has none of the columns that held the model's labels in training."""
+    if not (Path(source).exists() and is_table(source)):
         return False
     labels, names = model.notes_.get("labels"), set(model.notes_["label_names"])
     if isinstance(labels, str):

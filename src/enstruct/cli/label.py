@@ -13,14 +13,14 @@ from enstruct.cli.inputs import check_joint, columns, has_no_labels, load_model,
 from enstruct.cli.pages import as_rows, check_page, pictures_of, serve
 from enstruct.cli.task_files import files_of
 from enstruct.cli.which_task import task_of_model
-from enstruct.data.csv_table import column_names
 from enstruct.data.dataset import Dataset
 from enstruct.data.image_folders import read_pictures
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.kinds import ending
+from enstruct.data.kinds import ending, is_table
 from enstruct.data.label_names import check_label_name
 from enstruct.data.load import load
 from enstruct.data.mapped import MappedRows
+from enstruct.data.tables.read import column_names
 from enstruct.data.tagged import has_tags, read_tagged
 from enstruct.data.text_files import LABELS
 from enstruct.errors import ConfigError, DataError
@@ -77,7 +77,7 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     if is_lines and labels is None:
         remembered = notes.get("labels")
         labels = remembered if isinstance(remembered, str) and "," not in remembered else LABELS
-    bare = labels is None and not is_lines and (has_no_labels(model, source) or not Path(source).is_file())
+    bare = labels is None and not is_lines and (has_no_labels(model, source) or not (Path(source).is_file() or is_table(source)))
     X, data = read_rows(model, source, labels, options.drop, not bare, text)
     _check_in_memory(data, source)
     given = data.unknown is not None and bool(data.label_names)  # rows whose labels are all there are labelled anew
@@ -124,10 +124,10 @@ def _from_nothing(options: Namespace) -> Session:
     for name in names:
         check_label_name(name, options.new, None)
     source, text = options.new, shared.text_argument(options.text)
-    is_csv = Path(source).is_file() and ending(source) in (".csv", ".tsv")
-    there = [name for name in names if name in column_names(source)] if is_csv else []
-    drop = [*options.drop, *([options.pictures] if is_csv and options.pictures and not text else [])]
-    data = _unlabelled(source, there if is_csv else (), drop, text)
+    has_names = Path(source).exists() and is_table(source)
+    there = [name for name in names if name in column_names(source)] if has_names else []
+    drop = [*options.drop, *([options.pictures] if has_names and options.pictures and not text else [])]
+    data = _unlabelled(source, there if has_names else (), drop, text)
     _check_in_memory(data, source)
     told = None
     if there:

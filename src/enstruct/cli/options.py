@@ -47,7 +47,9 @@ def add_switch(parser: Parser, name: str, text: str) -> None:
 
 def add_data(parser: Parser, remembered: str = "") -> None:
     """``remembered`` : where --labels and --drop come from unless they are given."""
-    parser.add_argument("data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .csv/.arff/.svm/.npz file")
+    parser.add_argument(
+        "data", type=str, help="DATA: a catalogue name (see `enstruct data list`) or a .csv/.parquet/.arff/.svm/.npz file"
+    )
     parser.add_argument(
         "--labels",
         type=str,

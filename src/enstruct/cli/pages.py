@@ -17,8 +17,8 @@ import numpy as np
 from jsonargparse import Namespace
 
 from enstruct.cli.tables import say
-from enstruct.data.csv_table import raw_table
-from enstruct.data.kinds import ending
+from enstruct.data.kinds import is_table
+from enstruct.data.tables.read import raw_table
 from enstruct.errors import ConfigError, ParseError, shown
 from enstruct.records import parsed
 from enstruct.workbench.session import Session
@@ -92,9 +92,9 @@ class _Address:
 
 
 def pictures_of(source: str, column: str) -> list[str]:
-    """The cells of a column of a CSV file."""
-    if ending(source) not in (".csv", ".tsv"):
-        raise ConfigError(f"--pictures names a column of a CSV file, and {source} is none: leave it out.")
+    """The cells of a column of a table."""
+    if not is_table(source):
+        raise ConfigError(f"--pictures names a column of a CSV file or of Parquet, and {source} is none: leave it out.")
     table = raw_table(source)
     if column not in table:
         first = ", ".join([*table][:6])

@@ -1,13 +1,12 @@
 """Files that may be larger than memory as folders of arrays (:mod:`enstruct.data.on_disk`).
 
-svmlight files and Parquet tables are read block by block. Other files are read whole, and only what is trained on them needs less
+svmlight files, CSV and Parquet are read block by block. Other files are read whole, and only what is trained on them needs less
 memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from enstruct.data.dataset import most_columns
-from enstruct.data.kinds import ending
-from enstruct.data.label_names import check_label_names, counted
+from enstruct.data.kinds import ending, is_table
 from enstruct.data.load import SVMLIGHT, load
 from enstruct.data.on_disk import Writer, put_in_place, write_on_disk
-from enstruct.data.rows import as_indicator, indicator_of
+from enstruct.data.rows import indicator_of
 from enstruct.data.svmlight import stream_svmlight
-from enstruct.errors import ConfigError, DataError, EnstructError, ParseError, shown
+from enstruct.data.tables.read import stream_table
+from enstruct.errors import ConfigError, DataError, ParseError
 
 ROWS = 4096
 """Of a block."""
@@ -47,14 +46,14 @@ def convert(
     if first_feature not in (None, 0, 1):
         raise ConfigError(f"first_feature is 0 or 1, not {first_feature}: what the features of the file count from.")
     kind = ending(source)
-    if kind == ".parquet":
-        _convert_parquet(Path(source), out, labels, drop, told)
-    elif kind in SVMLIGHT and Path(source).is_file():
+    if kind in SVMLIGHT and Path(source).is_file():
         if drop or labels not in (None, ()):
             raise DataError(f"{source} says itself which its labels are, and has no columns: leave labels and drop out.")
         _convert_svmlight(Path(source), out, labels is None, told, first_feature)
     elif first_feature is not None:
         raise DataError(f"{source} is no svmlight file, whose features count from a number: leave first_feature out.")
+    elif Path(source).exists() and is_table(source):
+        _convert_table(Path(source), out, labels, drop, told)
     else:
         data = load(source, "full", labels, drop)
         if labels == () and data.label_names:
@@ -126,82 +125,14 @@ def _shift(file: Path, first: int) -> None:
         indices.flush()
 
 
-def _convert_parquet(source: Path, out: Path, labels: Any, drop: Sequence[str], told: Told) -> None:
-    if find_spec("pyarrow") is None:
-        raise ConfigError("Parquet is read by pyarrow, which is not here: pip install 'enstruct[parquet]'.")
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def _convert_table(source: Path, out: Path, labels: Any, drop: Sequence[str], told: Told) -> None:
+    features, names, rows = stream_table(source, labels, drop)
 
-    try:
-        with pq.ParquetFile(source) as table:
-            pandas = table.schema_arrow.pandas_metadata or {}
-            index = [name for name in pandas.get("index_columns", ()) if isinstance(name, str)]  # numbers of rows
-            names = [str(name) for name in table.schema_arrow.names if name not in index]
-            targets = _targets(source, names, labels, drop)
-            inputs = [name for name in names if name not in (*targets, *drop)]
-            if not inputs:
-                raise ParseError("no column is left to learn from", source)
+    def fill(folder: Path) -> None:
+        with Writer(folder, sparse_rows=False) as writer:
+            for X, Y in rows:
+                writer.add(X, Y)
+                told(writer.rows)
+            writer.finish(len(features), names, features)
 
-            def fill(folder: Path) -> None:
-                with Writer(folder, sparse_rows=False) as writer:
-                    for batch in _batches(source, table, [*inputs, *targets]):
-                        writer.add(_numbers(source, batch, inputs), as_indicator(_told_labels(source, batch, targets)))
-                        told(writer.rows)
-                    if not writer.rows:
-                        raise ParseError("no rows", source)
-                    writer.finish(len(inputs), targets, inputs)
-
-            put_in_place(out, fill)
-    except EnstructError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        raise ParseError(f"not a readable Parquet file ({shown(str(error), 100)})", source) from error
-
-
-def _batches(source: Path, table: Any, columns: list[str]) -> Iterator[Any]:
-    """ParseError where a page cannot be read."""
-    batches = table.iter_batches(ROWS, columns=columns)
-    while True:
-        try:
-            batch = next(batches, None)
-        except OSError as error:
-            raise ParseError(f"not a readable Parquet file ({shown(str(error), 100)})", source) from error
-        if batch is None:
-            return
-        yield batch
-
-
-def _targets(source: Path, names: list[str], labels: Any, drop: Sequence[str]) -> list[str]:
-    """The columns that are labels, told as for CSV files."""
-    if labels is None:
-        how = "how many are last (-6) or first (6), or their names, or that it has none (--unlabelled)"
-        raise ParseError(f"which columns are labels? Say {how}", source)
-    if len(set(names)) < len(names):
-        raise ParseError("two columns have one name: rename one", source)
-    if isinstance(labels, int):
-        targets = [names[i] for i in counted(source, names, labels, drop)]
-    else:
-        targets = [name.strip() for name in labels.split(",")] if isinstance(labels, str) else [*labels]
-    if missing := [name for name in (*targets, *drop) if name not in names]:
-        raise ParseError(f"no column {shown(missing[0])}; the first is {shown(names[0])}", source)
-    check_label_names(targets, source)
-    return targets
-
-
-def _numbers(source: Path, batch: Any, names: list[str]) -> Any:
-    columns = []
-    for name in names:
-        column = batch.column(name)
-        kind = str(column.type)
-        if not kind.startswith(("int", "uint", "float", "double", "half", "bool")):
-            raise ParseError(f"column {shown(name)} holds {kind}: make numbers of it, or leave it out (drop)", source)
-        columns.append(np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64))
-    return np.stack(columns, axis=1)
-
-
-def _told_labels(source: Path, batch: Any, names: list[str]) -> Any:
-    Y = _numbers(source, batch, names) if names else np.zeros((batch.num_rows, 0))
-    if not np.isin(Y, (0, 1)).all():
-        row, column = np.argwhere(~np.isin(Y, (0, 1)))[0]
-        raise ParseError(f"label {shown(names[column])} is {Y[row, column]:g} in a row, and neither 0 nor 1", source)
-    return Y
+    put_in_place(out, fill)

@@ -9,11 +9,13 @@ from enstruct.data.catalogue import CATALOGUE, INLINE, PICTURES, TAGGED
 from enstruct.data.opening import OPENERS, is_folder
 
 ENDINGS: dict[str, tuple[str, ...]] = {
-    "labels": (".csv", ".arff", ".svm", ".svmlight", ".libsvm", ".npz", ".jsonl"),
+    "labels": (".csv", ".parquet", ".arff", ".svm", ".svmlight", ".libsvm", ".npz", ".jsonl"),
     "tags": (".conll", ".conllu", *INLINE),
     "masks": (),
 }
 """Task -> endings of the files that hold its data and no other's; ``.txt`` and ``.tsv`` may hold label sets as well as tags."""
+TABLES = (".csv", ".tsv", ".parquet")
+"""Endings of files whose columns have names."""
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 SETS: dict[str, Mapping[str, object]] = {"labels": CATALOGUE, "tags": TAGGED, "masks": PICTURES}
 """Task -> its named sets."""
@@ -25,7 +27,7 @@ def kind_of(source: str) -> str | None:
         if source in sets:
             return task
     if is_folder(source):
-        if is_text_folder(source) or (Path(source) / "layout.json").is_file():
+        if is_table(source) or is_text_folder(source) or (Path(source) / "layout.json").is_file():
             return "labels"
         return "masks" if holds_pictures(source) else None
     endings = [ending.lower() for ending in Path(source).suffixes if ending.lower() not in OPENERS]
@@ -37,6 +39,16 @@ def ending(path: Path | str) -> str:
     """Before the compression's, in lower case, with its dot; empty where there is none."""
     endings = [each.lower() for each in Path(path).suffixes if each.lower() not in OPENERS]
     return endings[-1] if endings else ""
+
+
+def is_table(path: Path | str) -> bool:
+    """Whether it is called as files are whose columns have names, or is a folder of Parquet files."""
+    return bool(parquet_parts(path)) if is_folder(path) else ending(path) in TABLES
+
+
+def parquet_parts(folder: Path | str) -> list[Path]:
+    """The Parquet files in a folder, as Spark, Dask and others write tables, in the order of their names."""
+    return sorted(Path(folder).glob("*.parquet")) if is_folder(folder) else []
 
 
 def is_text_folder(path: Path | str) -> bool:

@@ -19,11 +19,17 @@ surrogates, the separators of lines and of paragraphs."""
 
 def check_label_name(name: str, path: Path | str, line: int | None = None, column: str | None = None) -> None:
     """ParseError for a name that is empty or could not be written within a line."""
+    if (fault := fault_of_name(name)) is not None:
+        raise ParseError(fault, path, line, column)
+
+
+def fault_of_name(name: str) -> str | None:
+    """What is wrong with a name that is empty or could not be written within a line."""
     if not name:
-        raise ParseError("a label without a name: give it one", path, line, column)
+        return "a label without a name: give it one"
     if not name.isprintable() and (odd := next((c for c in name if unicodedata.category(c) in BREAKING), None)):
-        what = f"the label name {shown(name)} holds the character U+{ord(odd):04X}, which breaks lines apart"
-        raise ParseError(f"{what}: rename it", path, line, column)
+        return f"the label name {shown(name)} holds the character U+{ord(odd):04X}, which breaks lines apart: rename it"
+    return None
 
 
 def check_label_names(names: Sequence[str], path: Path | str, lines: Sequence[int] | None = None) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 
 from enstruct.data.arff import read_arff
 from enstruct.data.catalogue import CATALOGUE, Entry, locate
-from enstruct.data.csv_table import read_csv
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
-from enstruct.data.kinds import ending, is_text_folder
+from enstruct.data.kinds import ending, is_table, is_text_folder
 from enstruct.data.npz import read_npz
 from enstruct.data.on_disk import is_on_disk, read_on_disk
-from enstruct.data.opening import is_file
+from enstruct.data.opening import is_file, is_folder
 from enstruct.data.splits import Splits, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
+from enstruct.data.tables.read import read_table
 from enstruct.data.text_files import TEXT, read_jsonl, read_text_folder
 from enstruct.errors import DataError, DatasetNotFoundError, shown, unknown_name
 
@@ -36,9 +36,9 @@ def read_file(
     """Any supported file, by its suffix (before the compression's).
 
     ``labels=()`` reads a file without labels. ``n_features`` and ``n_labels`` set the widths of an svmlight file, and are
-    those expected of an .npz; ``first_feature`` is what an svmlight file's features count from; ``label_names`` what a CSV
-    file's column of names may hold. ``feature_names`` is what a model has learnt from: these nominal attributes of an ARFF file
-    are no identifiers, and columns to ``drop`` need not be there. ``text``: columns of a CSV file, or the field of JSON lines,
+    those expected of an .npz; ``first_feature`` is what an svmlight file's features count from; ``label_names`` what a table's
+    column of names may hold. ``feature_names`` is what a model has learnt from: these nominal attributes of an ARFF file
+    are no identifiers, and columns to ``drop`` need not be there. ``text``: columns of a table, or the field of JSON lines,
     that hold texts; a folder of .txt files, and JSON lines, hold them whether that is told or not.
     """
     path, kind = Path(path), ending(path)
@@ -50,24 +50,24 @@ def read_file(
         if drop:
             raise DataError(f"{path} has no columns to leave out; drop={shown([*drop])} is not for this kind.")
         return _read_documents(path, labels, text, label_names)
-    if text and not is_csv(path):
+    if text and not is_table(path):
         raise DataError(
-            f"{path}: texts are read from CSV columns, JSON lines (.jsonl) and folders of .txt files: leave --text out."
+            f"{path}: texts are read from CSV, Parquet, JSON lines (.jsonl) and folders of .txt files: leave --text out."
         )
     if kind == ".arff":
         return read_arff(path, labels, drop, feature_names)
-    if has_columns(path):
-        return read_csv(path, labels, drop, label_names, must_be_there=feature_names is None, text=text)
+    if is_table(path):
+        return read_table(path, labels, drop, label_names, must_be_there=feature_names is None, text=text)
     if kind not in (*SVMLIGHT, ".npz"):
-        known = "use .csv, .arff, .svm, .npz or .jsonl, optionally with .xz, .gz or .bz2"
-        if kind == ".parquet":
-            raise DataError(f"{path}: tables in Parquet are trained on as a folder: make one by `enstruct data convert`.")
+        known = "use .csv, .arff, .svm, .npz or .jsonl, optionally with .xz, .gz or .bz2, or .parquet"
         raise DataError(f"{path}: unknown kind of file {shown(kind)}; {known}.")
     if labels is not None and labels != ():
-        what = f"labels={shown(labels)} is for ARFF and CSV files"
+        what = f"labels={shown(labels)} is for ARFF files and tables"
         raise DataError(f"{path} says itself which its labels are; {what}: leave it out.")
     if drop:
-        raise DataError(f"{path}: only CSV and ARFF files have columns to leave out; drop={shown([*drop])} is not for this kind.")
+        raise DataError(
+            f"{path}: only CSV, Parquet and ARFF have columns to leave out; drop={shown([*drop])} is not for this kind."
+        )
     if kind == ".npz":
         return read_npz(path, labels is None, n_features, n_labels)
     return read_svmlight(path, n_labels, n_features, first_feature)
@@ -85,20 +85,16 @@ def _read_documents(path: Path, labels: Any, text: Sequence[str] | None, label_n
 
 def has_columns(path: Path | str) -> bool:
     """Whether a file is one of columns, some of which are labels and some may be left out, by its name."""
-    return ending(path) in (".csv", ".tsv", ".arff")
-
-
-def is_csv(path: Path | str) -> bool:
-    return ending(path) in (".csv", ".tsv")
+    return is_table(path) or ending(path) == ".arff"
 
 
 def load(
     source: Path | str, part: str = "full", labels: Any = None, drop: Sequence[str] = (), text: Sequence[str] | None = None
 ) -> Dataset:
-    """A catalogue entry's ``part``, a file, or a folder of texts."""
+    """A catalogue entry's ``part``, a file, or a folder of texts, of Parquet files or of arrays."""
     entry = CATALOGUE.get(str(source))
     if entry is None:
-        if not is_file(source) and not is_text_folder(source) and not is_on_disk(source):
+        if not (is_file(source) or (is_folder(source) and is_table(source)) or is_text_folder(source) or is_on_disk(source)):
             hint = unknown_name("data set", source, CATALOGUE)
             raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
         return read_file(source, labels, drop, text=text)

@@ -1,6 +1,6 @@
 """Answers as data: the rows that were labelled, with what was told of them, in a file that ``enstruct train`` reads.
 
-A CSV file keeps its columns, but those of labels, which are 1, 0 or, where nothing is known, empty, one a label; JSON lines keep
+A table keeps its columns, but those of labels, which are 1, 0 or, where nothing is known, empty, one a label; JSON lines keep
 their fields, and labels are {name: true or false}. Of other formats a CSV file is made.
 """
 
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from enstruct.data.csv_table import raw_table
 from enstruct.data.dataset import Dataset
-from enstruct.data.kinds import ending
+from enstruct.data.kinds import ending, is_table
 from enstruct.data.opening import read_lines
+from enstruct.data.tables.read import raw_table
 from enstruct.data.text_files import LABELS
 from enstruct.files import replace_file
 
@@ -31,7 +31,7 @@ BLOCK = 1000
 
 @dataclass(frozen=True)
 class Written:
-    """How the data in ``source`` are written again; ``data()``: what files hold that are neither CSV nor JSON lines.
+    """How the data in ``source`` are written again; ``data()``: what files hold that are neither tables nor JSON lines.
 
     ``label_columns``: what held labels in it, a field of JSON lines too.
     """
@@ -68,7 +68,7 @@ class Written:
 
     def _cells(self, names: Sequence[str], told: NDArray[np.float64]) -> Iterator[list[str]]:
         labels = [["" if np.isnan(value) else str(int(value)) for value in row] for row in told]
-        if Path(self.source).is_file() and ending(self.source) in (".csv", ".tsv"):
+        if Path(self.source).exists() and is_table(self.source):
             table = raw_table(self.source)
             kept = [name for name in table if name not in {*self.label_columns, *names}]
             yield [*kept, *names]

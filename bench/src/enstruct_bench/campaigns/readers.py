@@ -24,12 +24,12 @@ from scipy import sparse
 
 from enstruct.data.citations import write_citations
 from enstruct.data.conll import write_conll
-from enstruct.data.csv_table import read_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.embeddings import read_clusters, read_vectors
 from enstruct.data.image_folders import read_pictures
 from enstruct.data.load import load
 from enstruct.data.npz import read_npz, write_npz
+from enstruct.data.tables.read import read_told
 from enstruct.data.tagged import read_tagged
 from enstruct.rules.mask_text import read_mask_rules
 from enstruct.rules.tag_text import read_tag_rules

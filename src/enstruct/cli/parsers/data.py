@@ -24,7 +24,7 @@ def add_actions(p: Parser) -> None:
     add_overwrite(described)
     actions.add_subcommand("describe", described)
     converted = shared.new_parser(
-        "A file as a folder of arrays, which trains without being read into memory. Of svmlight and Parquet files of any size, "
+        "A file as a folder of arrays, which trains without being read into memory. Of svmlight, CSV and Parquet of any size, "
         "which are read block by block, and of whatever else is read."
     )
     shared.add_data(converted)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from enstruct.cli.main import main
-from enstruct.data.csv_table import LONGEST_CELL, column_names, read_csv, read_told
 from enstruct.data.load import load, load_splits, read_file
 from enstruct.data.npz import read_npz
+from enstruct.data.tables.csv_file import LONGEST_CELL
+from enstruct.data.tables.read import column_names, read_table, read_told
 from enstruct.errors import DataError, ParseError
 
 COLUMNS = "a,b,jazz,pop\n1,2.5,0,1\n-3e2,,1,1\n"
@@ -28,7 +29,7 @@ def write(tmp_path):
 
 @pytest.mark.parametrize("labels", [-2, "jazz,pop", "jazz, pop", ["jazz", "pop"]])
 def test_columns_of_labels(write, labels):
-    data = read_csv(write(COLUMNS), labels)
+    data = read_table(write(COLUMNS), labels)
     assert (data.feature_names, data.label_names) == (("a", "b"), ("jazz", "pop"))
     np.testing.assert_array_equal(data.X, [[1, 2.5], [-300, np.nan]])
     np.testing.assert_array_equal(data.Y.toarray(), [[0, 1], [1, 1]])
@@ -36,39 +37,39 @@ def test_columns_of_labels(write, labels):
 
 def test_a_column_of_names(write):
     path = write(NAMES, "songs.tsv")
-    data = read_csv(path, "tags", drop=["title"])
+    data = read_table(path, "tags", drop=["title"])
     assert (data.feature_names, data.label_names) == (("loud",), ("jazz", "pop"))
     np.testing.assert_array_equal(data.X.ravel(), [1, 0, np.nan])
     np.testing.assert_array_equal(data.Y.toarray(), [[1, 1], [0, 0], [1, 1]])
-    wider = read_csv(path, "tags", ["title"], known=["blues", "pop", "jazz"])
+    wider = read_table(path, "tags", ["title"], known=["blues", "pop", "jazz"])
     np.testing.assert_array_equal(wider.Y.toarray(), [[0, 1, 1], [0, 0, 0], [0, 1, 1]])
     with pytest.raises(ParseError, match=r"songs.tsv, line 2, column 'tags': the model has no label 'jazz'"):
-        read_csv(path, "tags", ["title"], known=["pop"])
+        read_table(path, "tags", ["title"], known=["pop"])
 
 
 def test_gaps_are_no_names(write):
     """In a column of 0 and 1 a gap is an unknown label; in one of names it is a row without labels, however it is written."""
     for gap in ("", "?", "NA", "NaN", "null", " "):
-        holed = read_csv(write(f"x,y\n1,1\n2,{gap}\n3,0\n"), "y")
+        holed = read_table(write(f"x,y\n1,1\n2,{gap}\n3,0\n"), "y")
         assert holed.label_names == ("y",)
         np.testing.assert_array_equal(holed.told(), [[1], [np.nan], [0]])
         np.testing.assert_array_equal(holed.unknown, [[False], [True], [False]])
         assert holed.Y.toarray().ravel().tolist() == [1, 0, 0]
-    data = read_csv(write("x,tags\n1,pop\n2,NA\n3,?\n4,\n"), "tags")
+    data = read_table(write("x,tags\n1,pop\n2,NA\n3,?\n4,\n"), "tags")
     assert data.label_names == ("pop",)
     assert data.Y.toarray().ravel().tolist() == [1, 0, 0, 0]
-    numbered = read_csv(write("x,tags\n1,3;0\n2,1\n3,\n"), "tags")  # names may be numbers
+    numbered = read_table(write("x,tags\n1,3;0\n2,1\n3,\n"), "tags")  # names may be numbers
     assert (numbered.label_names, numbered.Y.sum()) == (("0", "1", "3"), 3)
 
 
 def test_a_table_without_gaps_has_nothing_unknown(write):
-    data = read_csv(write(COLUMNS), ["jazz", "pop"], ["b"])
+    data = read_table(write(COLUMNS), ["jazz", "pop"], ["b"])
     assert data.unknown is None
     assert data.told().tolist() == data.Y.toarray().tolist()
 
 
 def test_labels_alone_are_read_where_the_rest_is_dropped(write):
-    data = read_csv(write("smiles,a,b\nCCO,1,\nC,,0\n"), -2, ["smiles"])
+    data = read_table(write("smiles,a,b\nCCO,1,\nC,,0\n"), -2, ["smiles"])
     assert data.X.shape == (2, 0)
     np.testing.assert_array_equal(data.told(), [[1, np.nan], [np.nan, 0]])
 
@@ -85,17 +86,17 @@ def test_told_labels_come_by_name(write):
 
 
 def test_names_may_hold_commas_where_sets_are_told_apart(write):
-    data = read_csv(write('x,y\n1,"rock, hard;pop"\n2,"rock, hard"\n'), "y")
+    data = read_table(write('x,y\n1,"rock, hard;pop"\n2,"rock, hard"\n'), "y")
     assert data.label_names == ("pop", "rock, hard")
-    cities = read_csv(write('x,y\n1,"Paris, France"\n2,"Rome, Italy"\n3,[UNK]\n4,[a] b [c]\n'), "y")
+    cities = read_table(write('x,y\n1,"Paris, France"\n2,"Rome, Italy"\n3,[UNK]\n4,[a] b [c]\n'), "y")
     assert cities.label_names == ("Paris, France", "Rome, Italy", "[UNK]", "[a] b [c]")
-    assert read_csv(write('x,y\n1,pop;\n2,"pop, hard"\n'), "y").label_names == ("pop", "pop, hard")
-    assert read_csv(write('x,y\n1,"rock, hard"\n'), "y", known=["pop", "rock, hard"]).Y.toarray().tolist() == [[0, 1]]
+    assert read_table(write('x,y\n1,pop;\n2,"pop, hard"\n'), "y").label_names == ("pop", "pop, hard")
+    assert read_table(write('x,y\n1,"rock, hard"\n'), "y", known=["pop", "rock, hard"]).Y.toarray().tolist() == [[0, 1]]
 
 
 def test_a_long_text_is_read(write):
     long = "corn " * 200_000
-    assert read_csv(write(f"body,genre\n{long},grain\nshort,corn\n"), "genre", text=["body"]).X[0] == long
+    assert read_table(write(f"body,genre\n{long},grain\nshort,corn\n"), "genre", text=["body"]).X[0] == long
 
 
 def test_quotation_marks(write):
@@ -103,39 +104,39 @@ def test_quotation_marks(write):
     rows = "\n".join(f"{i},jazz" for i in range(3, 20))
     for last in ('20,"blues"\n', "20,blues\n"):
         with pytest.raises(ParseError, match=r"line \d+: no field, a quotation mark that is never closed"):
-            read_csv(write(f'a,genre\n1,pop\n2,"jazz\n{rows}\n{last}'), "genre")
-    data = read_csv(write('a,genre,b\n1,"rock;\npop",2\n2,rock,3\n'), "genre")
+            read_table(write(f'a,genre\n1,pop\n2,"jazz\n{rows}\n{last}'), "genre")
+    data = read_table(write('a,genre,b\n1,"rock;\npop",2\n2,rock,3\n'), "genre")
     assert data.label_names == ("pop", "rock")
     assert data.Y.toarray().tolist() == [[1, 1], [0, 1]]
 
 
 def test_one_column_of_labels_however_it_is_written(write, tmp_path):
     np.savetxt(tmp_path / "s.csv", [[1.5, 0], [2, 1]], delimiter=",", header="a,y", comments="")
-    data = read_csv(tmp_path / "s.csv", -1)
+    data = read_table(tmp_path / "s.csv", -1)
     assert (data.label_names, data.Y.toarray().ravel().tolist()) == (("y",), [0, 1])
     path = write("a,y\n1,0\n2,1\n")
-    assert read_csv(path, "y", known=["0", "1", "2"]).Y.toarray().tolist() == [[1, 0, 0], [0, 1, 0]]  # classes, not 0/1
-    assert read_csv(path, "y", known=["y"]).Y.toarray().ravel().tolist() == [0, 1]
+    assert read_table(path, "y", known=["0", "1", "2"]).Y.toarray().tolist() == [[1, 0, 0], [0, 1, 0]]  # classes, not 0/1
+    assert read_table(path, "y", known=["y"]).Y.toarray().ravel().tolist() == [0, 1]
 
 
 def test_what_separates_fields(write):
-    assert read_csv(write("a\tb, c, d, e\ty\n1\t2\t0\n", "t.tsv"), -1).feature_names == ("a", "b, c, d, e")
-    assert read_csv(write('"a;x;y;z;w","c","y"\n1,2,0\n'), -1).feature_names == ("a;x;y;z;w", "c")
+    assert read_table(write("a\tb, c, d, e\ty\n1\t2\t0\n", "t.tsv"), -1).feature_names == ("a", "b, c, d, e")
+    assert read_table(write('"a;x;y;z;w","c","y"\n1,2,0\n'), -1).feature_names == ("a;x;y;z;w", "c")
 
 
 def test_arguments_from_python(write):
     path = write(COLUMNS)
-    assert read_csv(path, np.int64(-2)).label_names == ("jazz", "pop")
-    assert read_csv(path, "pop", drop="jazz").feature_names == ("a", "b")
+    assert read_table(path, np.int64(-2)).label_names == ("jazz", "pop")
+    assert read_table(path, "pop", drop="jazz").feature_names == ("a", "b")
     with pytest.raises(ParseError, match="named twice: pop, pop"):
-        read_csv(path, "pop,pop")
+        read_table(path, "pop,pop")
     with pytest.raises(ParseError, match="'1,5' is no number: decimals are written with a point"):
-        read_csv(write("a;b;y\n1,5;2;0\n"), -1)
+        read_table(write("a;b;y\n1,5;2;0\n"), -1)
 
 
 def test_what_other_kinds_of_file_cannot_do_is_said(write, tmp_path):
     path = write("0 0:1.5 1:2\n1 0:2\n", "x.svm")
-    with pytest.raises(DataError, match=r"only CSV and ARFF files have columns to leave out; drop=\['f0'\]"):
+    with pytest.raises(DataError, match=r"only CSV, Parquet and ARFF have columns to leave out; drop=\['f0'\]"):
         read_file(path, drop=["f0"])
     for arguments in ({"drop": ["a"]}, {"labels": -3}):
         with pytest.raises(DataError, match="yeast is a set of the catalogue"):
@@ -148,17 +149,17 @@ def test_what_other_kinds_of_file_cannot_do_is_said(write, tmp_path):
 def test_the_first_columns_one_column_and_none(write):
     path = write(COLUMNS)
     with pytest.raises(ParseError, match=r"'jazz' is to be left out and is among the last 2 columns.*name the labels"):
-        read_csv(path, -2, drop=["jazz"])  # a feature may be meant to take its place, or not
-    assert read_csv(path, -2, drop=["a"]).label_names == ("jazz", "pop")
-    assert read_csv(path, "pop").feature_names == ("a", "b", "jazz")
-    assert read_csv(path, "pop").Y.toarray().ravel().tolist() == [1, 1]
-    assert read_csv(path, ()).Y.shape == (2, 0)
-    assert read_csv(path, ["pop"], drop=["a"]).feature_names == ("b", "jazz")
+        read_table(path, -2, drop=["jazz"])  # a feature may be meant to take its place, or not
+    assert read_table(path, -2, drop=["a"]).label_names == ("jazz", "pop")
+    assert read_table(path, "pop").feature_names == ("a", "b", "jazz")
+    assert read_table(path, "pop").Y.toarray().ravel().tolist() == [1, 1]
+    assert read_table(path, ()).Y.shape == (2, 0)
+    assert read_table(path, ["pop"], drop=["a"]).feature_names == ("b", "jazz")
 
 
 def test_as_spreadsheets_write_them(write, tmp_path):
     excel = "\ufeff" + 'a;"b; and c";pop\r\n1;2;1\r\n\r\n3;"4";0\r\n'
-    data = read_csv(write(excel), -1)
+    data = read_table(write(excel), -1)
     assert data.feature_names == ("a", "b; and c")
     np.testing.assert_array_equal(data.X, [[1, 2], [3, 4]])
     with gzip.open(tmp_path / "s.csv.gz", "wt") as file:
@@ -190,7 +191,7 @@ def test_as_spreadsheets_write_them(write, tmp_path):
 )
 def test_what_cannot_be_read_is_named(write, text, labels, message):
     with pytest.raises(ParseError, match=message):
-        read_csv(write(text), labels)
+        read_table(write(text), labels)
 
 
 def test_from_training_to_prediction(write, tmp_path, monkeypatch, capsys, blocks):
@@ -227,7 +228,7 @@ def test_the_same_rows_as_in_an_archive(write, tmp_path, monkeypatch, blocks):
     archive = read_npz("mine.npz")
     head = ",".join([*archive.feature_names, *archive.label_names])
     lines = [",".join(map(repr, [*x.tolist(), *y.tolist()])) for x, y in zip(archive.X, archive.Y.toarray(), strict=True)]
-    data = read_csv(write("\n".join([head, *lines])), -len(archive.label_names))
+    data = read_table(write("\n".join([head, *lines])), -len(archive.label_names))
     np.testing.assert_array_equal(data.X, archive.X)
     assert (data.Y != archive.Y).nnz == 0
     assert (data.feature_names, data.label_names) == (archive.feature_names, archive.label_names)
@@ -248,21 +249,21 @@ def test_the_same_rows_as_in_an_archive(write, tmp_path, monkeypatch, blocks):
 )
 def test_numbers_and_names_are_told_apart(write, text, labels, message):
     if message is None:
-        assert read_csv(write(text), labels).label_names == ("0", "1_0")
+        assert read_table(write(text), labels).label_names == ("0", "1_0")
         return
     with pytest.raises(ParseError, match=message) as said:
-        read_csv(write(text), labels)
+        read_table(write(text), labels)
     assert len(str(said.value)) <= 300
 
 
 def test_names_that_are_numbers_with_fractions_say_so(write):
-    assert read_csv(write("a,y\n1,1.1;\n2,1.2\n"), "y").label_names == ("1.1", "1.2")
-    assert read_csv(write("a,y\n1,1.1\n2,pop\n"), "y").label_names == ("1.1", "pop")
-    assert read_csv(write("a,y\n1,1.0\n2,3.0\n"), "y").label_names == ("1.0", "3.0")
+    assert read_table(write("a,y\n1,1.1;\n2,1.2\n"), "y").label_names == ("1.1", "1.2")
+    assert read_table(write("a,y\n1,1.1\n2,pop\n"), "y").label_names == ("1.1", "pop")
+    assert read_table(write("a,y\n1,1.0\n2,3.0\n"), "y").label_names == ("1.0", "3.0")
 
 
 def test_brackets_and_blanks_take_no_time(write):
-    assert read_csv(write("a,y\n1,[" + " " * 100_000 + "x\n2,pop\n"), "y").label_names[1] == "pop"
+    assert read_table(write("a,y\n1,[" + " " * 100_000 + "x\n2,pop\n"), "y").label_names[1] == "pop"
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
@@ -274,7 +275,7 @@ def test_files_are_closed_whatever_comes_of_them(write):
         for _ in range(5):
             assert column_names(path) == ["a", "b"]
             with pytest.raises(ParseError):
-                read_csv(path, ["c"])
+                read_table(path, ["c"])
         assert len([*Path("/proc/self/fd").iterdir()]) == before
     finally:
         gc.enable()
@@ -283,4 +284,4 @@ def test_files_are_closed_whatever_comes_of_them(write):
 def test_the_line_that_is_not_utf_8_is_named(tmp_path):
     (tmp_path / "d.csv").write_bytes(b"a,b\n" + b"1,0\n" * 30_000 + b"1,\xff\n")
     with pytest.raises(ParseError, match="line 30002: the file is not in UTF-8"):
-        read_csv(tmp_path / "d.csv", -1)
+        read_table(tmp_path / "d.csv", -1)
