@@ -20,12 +20,15 @@ def processor() -> str:
     return next(names, "") or platform.processor()
 
 
+def versions() -> dict[str, str]:
+    """Of what fits: processes that fit together have the same."""
+    return {"enstruct": version("enstruct"), "torch": torch.__version__, "scikit-learn": version("scikit-learn")}
+
+
 def environment() -> dict[str, Any]:
     """Versions and hardware, for the record."""
     return {
-        "enstruct": version("enstruct"),
-        "torch": torch.__version__,
-        "scikit-learn": version("scikit-learn"),
+        **versions(),
         "numpy": np.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),

@@ -5,7 +5,6 @@ import os
 import joblib
 import pytest
 import torch
-from joblib import delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from enstruct.errors import WorkerError
@@ -21,6 +20,13 @@ def test_a_worker_that_is_ended():
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 
+def test_a_worker_of_another_version():
+    here = side_by_side.versions()
+    assert side_by_side.of_one_version(here, abs, -1) == 1
+    with pytest.raises(WorkerError, match=r"A worker has enstruct .*, and the .* 0\.1\.0: install one version everywhere"):
+        side_by_side.of_one_version({**here, "enstruct": "0.1.0"}, abs, -1)
+
+
 def test_no_more_workers_than_fits(monkeypatch):
     begun = []
     whole = side_by_side.Parallel
@@ -32,6 +38,6 @@ def test_no_more_workers_than_fits(monkeypatch):
     monkeypatch.setattr(side_by_side, "Parallel", parallel)
     with joblib.parallel_config("threading", n_jobs=50):
         assert side_by_side.side_by_side() == 50
-        assert side_by_side.done_by_workers([delayed(os.getpid)() for _ in range(2)]) == [os.getpid()] * 2
-    assert side_by_side.done_by_workers([]) == []
+        assert side_by_side.done_by_workers(os.getpid, [(), ()]) == [os.getpid()] * 2
+    assert side_by_side.done_by_workers(os.getpid, []) == []
     assert begun == [None, None, 2, None, 1]

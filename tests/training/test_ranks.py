@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from enstruct.data.synthetic import block_exclusive, ellipses
 from enstruct.encoders import tokens
 from enstruct.errors import ConfigError, EnstructError
 from enstruct.joint import pixels
+from enstruct.training import ranks
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
 from enstruct.training.ranks import Ranks, alone
@@ -105,6 +107,14 @@ def told(work):
     return ""
 
 
+def of_another_version(rank, X, Y):
+    def fit():
+        with mock.patch.object(ranks, "versions", return_value={"enstruct": "1", "torch": f"2.0.{rank}"}):
+            new("cross-entropy").fit(X, Y)
+
+    return fit
+
+
 def worker(rank, n, folder):
     """What one of ``n`` processes finds."""
     torch.set_num_threads(1)
@@ -146,6 +156,7 @@ def worker(rank, n, folder):
             told(lambda: EnergyMultiLabelClassifier().fit(X, Y)),
             told(lambda: AutoMultiLabelClassifier().fit(X, Y)),
             told(lambda: EnergyMultiLabelClassifier("implicit-cd", **SETTINGS).fit(X, Y)),
+            told(of_another_version(rank, X, Y)),
         ]
         found["diverged"] = told(lambda: new("cross-entropy", learning_rate=1e30, clip=None, optimizer="sgd").fit(X, Y))
     torch.save(found, f"{folder}/{rank}.pt")
@@ -233,13 +244,14 @@ def test_what_ranks_cannot_agree_on_is_one_sentence_on_each(found):
         assert first == second
         assert first.startswith("ConfigError: ")
         assert len(first) < 300
-    seeds, rows, number, joint, auto, implicit = found[2][0]["refused"]
+    seeds, rows, number, joint, auto, implicit, versions = found[2][0]["refused"]
     assert "seeds" in seeds
     assert "sums over training rows" in rows
     assert "numbers of training rows" in number
     assert "a group of 2" in joint
     assert "a group of 2" in auto
     assert "differentiates" in implicit
+    assert "differ in torch: 2.0.0, 2.0.1. Install one version" in versions
     assert found[2][0]["diverged"] == found[2][1]["diverged"]
     assert "DivergenceError" in found[2][0]["diverged"]
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import NDArray
 
 from enstruct.data.rows import as_indicator
@@ -75,9 +74,7 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
     others: list[tuple[NDArray[np.intp] | None, int]] = [(fold, seed + k) for k, fold in enumerate(folds) if k > telling]
     others += [(None, seed)] if base.refits else []
     like = fitted[0].model
-    fitted += done_by_workers(
-        [delayed(_fit)(base, table, fold, one, np.inf, None if fold is None else like) for fold, one in others]
-    )
+    fitted += done_by_workers(_fit, [(base, table, fold, one, np.inf, None if fold is None else like) for fold, one in others])
     marginals = np.zeros(table.Y.shape)
     for fold, one in zip(folds, fitted, strict=False):
         marginals[fold] = one.marginals

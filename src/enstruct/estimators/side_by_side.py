@@ -1,13 +1,14 @@
-"""Fits by several processes, as :func:`joblib.parallel_config` says, and what becomes of those that are ended."""
+"""Fits by several processes, as :func:`joblib.parallel_config` says; what becomes of those ended or of other versions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from joblib import Parallel, effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 
+from enstruct.environment import versions
 from enstruct.errors import WorkerError
 
 ENDED = {"TerminatedWorkerError", "BrokenProcessPool", "KilledWorker", "WorkerCrashedError", "RayActorError"}
@@ -19,10 +20,23 @@ def side_by_side() -> int:
     return max(1, effective_n_jobs(Parallel().n_jobs))
 
 
-def done_by_workers(jobs: Sequence[Any]) -> list[Any]:
-    """What :func:`joblib.delayed` calls give, by no more workers than there are calls. WorkerError for one that is ended."""
+def of_one_version(here: Mapping[str, str], call: Callable[..., Any], *arguments: Any) -> Any:
+    """What a worker answers if it has the versions that are ``here``, where it is given its work; else a WorkerError, which goes
+    there. (A function: Dask asks what it is given for its name.)"""
+    there = versions()
+    for name, version in here.items():
+        if there[name] != version:
+            what = f"A worker has {name} {there[name]}, and the process that gave it work {version}"
+            raise WorkerError(f"{what}: install one version everywhere.")
+    return call(*arguments)
+
+
+def done_by_workers(call: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """What ``call`` gives for each job's arguments, by no more workers than there are jobs. WorkerError for a worker that is
+    ended or has another version."""
+    job, here = delayed(of_one_version), versions()
     with workers_may_end():
-        return list(Parallel(n_jobs=max(1, min(side_by_side(), len(jobs))))(jobs))
+        return list(Parallel(n_jobs=max(1, min(side_by_side(), len(jobs))))(job(here, call, *arguments) for arguments in jobs))
 
 
 @contextmanager

@@ -34,7 +34,16 @@ from enstruct.training.callbacks import Callback
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import diverged, weighted_mean
 from enstruct.training.predict import predict_by_inference, probabilities
-from enstruct.training.ranks import SAME, Ranks, check_equal_on_ranks, grouped, n_ranks, rank, take_from_first_rank
+from enstruct.training.ranks import (
+    SAME,
+    Ranks,
+    check_equal_on_ranks,
+    check_versions_on_ranks,
+    grouped,
+    n_ranks,
+    rank,
+    take_from_first_rank,
+)
 from enstruct.training.settings import MOST_CYCLES
 
 log = logging.getLogger("enstruct")
@@ -111,6 +120,7 @@ class Loop:
 
     def _meet(self) -> Ranks:
         """This process among those that train together, which must be at the same; rank 0's weights are those of all."""
+        check_versions_on_ranks()
         seed = int(torch.randint(2**31, (), generator=generator("cpu")))
         networks = self._networks()
         of_networks = sum(weights.numel() for network in networks for weights in network.parameters())

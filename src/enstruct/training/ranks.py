@@ -25,6 +25,7 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 from torch import Tensor
 
+from enstruct.environment import versions
 from enstruct.errors import ConfigError, EnstructError, shortened
 
 _alone: ContextVar[bool] = ContextVar("_alone", default=False)
@@ -138,6 +139,17 @@ def check_equal_on_ranks(device: torch.device | str, remedy: str, **numbers: int
     for name, high, low in zip(numbers, most.tolist(), (-least).tolist(), strict=True):
         if high != low:
             raise ConfigError(f"The ranks of torch.distributed differ in {name.replace('_', ' ')}: {low} to {high}. {remedy}")
+
+
+def check_versions_on_ranks() -> None:
+    """ConfigError, on every rank alike, unless all have the same versions of what fits; each has to call this."""
+    of_all: list[Any] = [None] * n_ranks()
+    _together(partial(dist.all_gather_object, of_all, versions()))
+    for name in of_all[0]:
+        if len(there := sorted({one[name] for one in of_all})) > 1:
+            raise ConfigError(
+                f"The ranks of torch.distributed differ in {name}: {', '.join(there)}. Install one version everywhere."
+            )
 
 
 def _together(exchange: Callable[[], Any]) -> None:

@@ -16,8 +16,9 @@ import torch
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from enstruct.environment import versions
 from enstruct.errors import DivergenceError
-from enstruct.estimators.side_by_side import workers_may_end
+from enstruct.estimators.side_by_side import of_one_version, workers_may_end
 from enstruct.training.callbacks import Callback
 from enstruct_bench.comparison.comparison import Comparison, Parameters
 from enstruct_bench.comparison.results_file import Cell
@@ -100,7 +101,7 @@ def made(jobs: Sequence[Job], workers: int, watch: Watch, lacks: Callable[[str, 
         several, way = [lacking[k : k + workers] for k in range(0, len(lacking), workers)], "list"
     with workers_may_end(), Parallel(n_jobs=min(workers, max(1, len(lacking))), return_as=way) as parallel:
         for some in several:
-            for cells in parallel(delayed(_by_a_worker)(job, threads) for job in some):
+            for cells in parallel(delayed(of_one_version)(versions(), _by_a_worker, job, threads) for job in some):
                 yield from cells
 
 
