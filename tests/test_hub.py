@@ -8,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from enstruct import EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
 from enstruct.data.synthetic import ellipses
 from enstruct.errors import ConfigError, ModelFileError
-from enstruct.hub import HubModel, card, load
+from enstruct.hub import MARK, HubModel, card, load
 from tests.configured import configured
 
 pytestmark = pytest.mark.usefixtures("quick_fields", "quick_joints")
@@ -63,6 +63,25 @@ def test_cards_of_odd_names_and_what_is_no_model(blocks, tmp_path):
     assert "| classes | 3: `a'b`, `c d`, `rock\\|pop` |" in page.text
     model.notes_ = {"label_names": ["x", "y", "z"]}
     assert "3: `x`, `y`, `z`" in card(model)
+
+
+def test_a_card_is_of_the_model_beside_it_unless_it_is_its_owners(blocks, tmp_path):
+    models = [
+        configured(EnergyMultiLabelClassifier, "cross-entropy", max_epochs=1, hidden=4, random_state=0).fit(
+            blocks.X[:n], blocks.Y[:n]
+        )
+        for n in (60, 80)
+    ]
+    cards = []
+    for model in models:
+        HubModel(model).save_pretrained(tmp_path)
+        cards.append((tmp_path / "README.md").read_text())
+    assert cards[0] != cards[1]
+    assert cards[1].endswith(card(models[1]).rstrip("\n") + "\n")
+    own = cards[1].replace(MARK, "")
+    (tmp_path / "README.md").write_text(own)
+    HubModel(models[0]).save_pretrained(tmp_path)
+    assert (tmp_path / "README.md").read_text() == own
 
 
 def test_folders_that_hold_no_model(tmp_path):

@@ -4,7 +4,8 @@
     HubModel.from_pretrained("me/songs").model
 
 A repository holds the folder that ``save`` writes, as ``model``, and a card: what the model was fitted to, its rules, scores and
-versions. Loading runs no code of the repository's. Nothing is fetched but by ``from_pretrained`` of a name that is no folder.
+versions. Where a folder holds such a card it is written anew with the model; one without its mark is its owner's, and stays.
+Loading runs no code of the repository's. Nothing is fetched but by ``from_pretrained`` of a name that is no folder.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ try:
 except ImportError as error:
     raise MissingExtraError(f"A hub needs huggingface_hub ({error}): pip install 'enstruct[hub]'.") from error
 
-FOLDER = "model"
+FOLDER, CARD = "model", "README.md"
+MARK = "<!-- Of the model beside it, and written anew with it by enstruct: a card without this line stays as it is. -->"
 LABELS_SHOWN = 20
 ESTIMATORS: dict[str, Any] = {
     each.__name__: each
@@ -69,6 +71,9 @@ class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-predict
 
     def _save_pretrained(self, save_directory: Path) -> None:
         self.model.save(save_directory / FOLDER)
+        card = save_directory / CARD
+        if card.is_file() and MARK in card.read_text(encoding="utf-8", errors="replace"):
+            card.unlink()  # the mixin writes one where there is none
 
     @classmethod
     def _from_pretrained(
@@ -132,6 +137,7 @@ def card(model: Any) -> str:
     scores = [f"| {rule} | {100 * score:.2f} |" for rule, score in sorted(model.decision_scores_.items())]
     table = ["", "Scores of the decision rules on rows held out from training, in percent:", "", "| rule | score |", "|---|---|"]
     lines = [
+        MARK,
         f"# {name}",
         "",
         "| | |",
