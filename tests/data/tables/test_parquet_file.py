@@ -153,6 +153,10 @@ def test_what_is_no_table(tmp_path, monkeypatch):
         (tmp_path / "cut.parquet").write_bytes(part)
         with pytest.raises(ParseError, match="not a readable Parquet file"):
             read_table(tmp_path / "cut.parquet", "pop", ["genre", "body"])
+    for notes in (b"{no JSON", b"[1, 2]", b'{"index_columns": 3}', b"\xff"):
+        pq.write_table(pa.table({"a": [1], "y": [0]}).replace_schema_metadata({b"pandas": notes}), tmp_path / "notes.parquet")
+        with pytest.raises(ParseError, match="not a readable Parquet file"):
+            read_table(tmp_path / "notes.parquet", "y")
     monkeypatch.setattr(parquet_file, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'enstruct\[parquet\]'"):
         read_table(tmp_path / "cut.parquet", "pop")

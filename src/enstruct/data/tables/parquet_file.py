@@ -17,7 +17,7 @@ import numpy as np
 from enstruct.data.kinds import parquet_parts
 from enstruct.data.opening import is_folder
 from enstruct.data.tables.table_file import Block, Cells, TableFile, check_header
-from enstruct.errors import ConfigError, DatasetNotFoundError, ParseError, shown
+from enstruct.errors import ConfigError, DatasetNotFoundError, EnstructError, ParseError, shown
 
 ROWS = 4096
 """Of a block."""
@@ -49,10 +49,9 @@ class ParquetFile(TableFile):
 
         with _readable(part):
             file = self._open.enter_context(pq.ParquetFile(part))
-            schema = file.schema_arrow
-        pandas = schema.pandas_metadata or {}
-        index = {name for name in pandas.get("index_columns", ()) if isinstance(name, str)}  # numbers of rows
-        names = [name for name in schema.names if name not in index]
+            pandas = file.schema_arrow.pandas_metadata or {}
+            index = {name for name in pandas.get("index_columns", ()) if isinstance(name, str)}  # numbers of rows
+            names = [name for name in file.schema_arrow.names if name not in index]
         if not self._parts:
             self.names = names
         elif {*names} != {*self.names}:
@@ -72,10 +71,10 @@ class ParquetFile(TableFile):
             while True:
                 with _readable(self.path):
                     batch = next(batches, None)
-                if batch is None:
-                    break
-                places = range(first, first + batch.num_rows)
-                yield Block({name: self._cells(batch.column(name), name, first) for name in wanted}, places)
+                    if batch is None:
+                        break
+                    columns = {name: self._cells(batch.column(name), name, first) for name in wanted}
+                yield Block(columns, range(first, first + batch.num_rows))
                 first += batch.num_rows
         if first == 1:
             raise self.error("there are no rows")
@@ -115,10 +114,12 @@ def _is_list(kind: Any) -> bool:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """ParseError for what pyarrow cannot read."""
+    """ParseError for what pyarrow cannot read: names, texts and pandas' notes that are no UTF-8 or no JSON among it."""
     import pyarrow as pa
 
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except EnstructError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, AttributeError, LookupError) as error:
         raise ParseError(f"not a readable Parquet file ({shown(str(error), 100)})", path) from error
