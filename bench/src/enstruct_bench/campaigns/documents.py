@@ -133,6 +133,24 @@ def npz_of(arrays: dict[str, Any], compressed: bool = False) -> bytes:
     return file.getvalue()
 
 
+def parquet(rng: Random) -> Files:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n = rng.randrange(3, 9)
+    some = [[one for one in LABELS if rng.random() < 0.5] for _ in range(n)]
+    columns: dict[str, Any] = {
+        "a": [rng.choice((rng.random(), None, -3)) for _ in range(n)],
+        "b": pa.array([rng.choice((True, False, None)) for _ in range(n)]),
+        "labels": rng.choice((some, [";".join(each) or None for each in some])),
+    }
+    file = io.BytesIO()
+    pq.write_table(
+        pa.table(columns), file, compression=rng.choice(("NONE", "SNAPPY", "ZSTD")), row_group_size=rng.randrange(1, n)
+    )
+    return {"data.parquet": file.getvalue()}
+
+
 def jsonl(rng: Random) -> Files:
     lines = []
     for _ in range(rng.randrange(2, 7)):
@@ -260,7 +278,8 @@ def answers(rng: Random) -> Files:
 
 SOURCES: dict[str, Callable[[Random], Files]] = {
     "csv": csv, "told": told, "texts in csv": texts_csv, "arff": arff, "sparse arff": sparse_arff,
-    "hierarchical arff": hierarchical_arff, "svmlight": svmlight, "npz": npz, "jsonl": jsonl, "text folder": text_folder,
+    "hierarchical arff": hierarchical_arff, "svmlight": svmlight, "npz": npz, "parquet": parquet,
+    "jsonl": jsonl, "text folder": text_folder,
     "folder of arrays": on_disk, "conll": conll, "conllu": conllu, "citations": citations, "pictures": pictures,
     "word vectors": vectors, "clusters": clusters, "rules": rules, "rules in yaml": yaml_rules, "rules of tags": tag_rules,
     "rules of masks": mask_rules, "answers": answers,

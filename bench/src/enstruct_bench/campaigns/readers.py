@@ -46,9 +46,19 @@ ALSO: tuple[type[Exception], ...] = ()
 LEAST, TIMES, MOST = 64 * 2**20, 10, 2**31
 """Bytes of memory that any file may take, times its size beyond that, and never more."""
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-TEXTS = frozenset(documents.SOURCES) - {"npz", "pictures", "folder of arrays"}
+TEXTS = frozenset(documents.SOURCES) - {"npz", "parquet", "pictures", "folder of arrays"}
 PLAIN = frozenset(
-    ("rules", "rules in yaml", "rules of tags", "rules of masks", "answers", "folder of arrays", "pictures", "text folder")
+    (
+        "rules",
+        "rules in yaml",
+        "rules of tags",
+        "rules of masks",
+        "answers",
+        "folder of arrays",
+        "parquet",
+        "pictures",
+        "text folder",
+    )
 )
 """Kinds that are not compressed."""
 
@@ -191,6 +201,10 @@ def _texts_csv(path: Path) -> None:
     _sound(load(path, labels="labels", text=["body"]))
 
 
+def _parquet(path: Path) -> None:
+    _sound(load(path, labels="labels"))
+
+
 def _told(path: Path) -> None:
     told = read_told(path, LABELS)
     _demand(told.ndim == 2 and told.shape[1] == 3 and len(told) > 0, "the shape is not (rows, labels)")
@@ -269,7 +283,8 @@ def _answers(path: Path) -> None:
 
 READ: dict[str, Callable[[Path], None]] = {
     "csv": _csv, "told": _told, "texts in csv": _texts_csv, "arff": _any, "sparse arff": _any, "hierarchical arff": _any,
-    "svmlight": _any, "npz": _any, "jsonl": _any, "text folder": _any, "folder of arrays": _any, "conll": _tagged,
+    "svmlight": _any, "npz": _any, "parquet": _parquet,
+    "jsonl": _any, "text folder": _any, "folder of arrays": _any, "conll": _tagged,
     "conllu": _tagged, "citations": _tagged, "pictures": _pictures, "word vectors": _vectors, "clusters": _clusters,
     "rules": _rules, "rules in yaml": _rules, "rules of tags": _tag_rules, "rules of masks": _mask_rules,
     "answers": _answers,
