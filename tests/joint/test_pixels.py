@@ -31,13 +31,14 @@ def energy(numbers, p, x, told, y):
             if a < H and b < W and y[i, j] != y[a, b]:
                 apart = ((x[i, j] - x[a, b]) ** 2).sum()
                 total += value["smooth"] * np.exp(-0.5 * apart / value["contrast"] ** 2) + value["least"]
-        spoken = [0.0]
+        near, alike = [0.0], [0.0]
         for a, b in np.argwhere(told == y[i, j]):
             away = ((i - a) ** 2 + (j - b) ** 2) / W**2
             unlike = ((x[i, j] - x[a, b]) ** 2).sum()
             wide = away / value["alike_width"] ** 2 + unlike / value["colour_width"] ** 2
-            spoken.append(value["near"] * np.exp(-0.5 * away / value["near_width"] ** 2) + value["alike"] * np.exp(-0.5 * wide))
-        total -= max(spoken)
+            near.append(value["near"] * np.exp(-0.5 * away / value["near_width"] ** 2))
+            alike.append(value["alike"] * np.exp(-0.5 * wide))
+        total -= max(near) + max(alike)
     return total
 
 

@@ -2,12 +2,12 @@
 
     E(x, y) = - a sum_p log q(y_p | x) + sum_{p ~ q} w_pq(x) [y_p != y_q] - sum_p s_p(y_p)             q: the segmenter's
     w_pq(x) = smooth exp(-|x_p - x_q|^2 / 2 contrast^2) + least                                       neighbours that look alike
-    s_p(k)  = max over told pixels c of class k of   near exp(-|p - c|^2 / 2 near_width^2)
-                                                   + alike exp(-|p - c|^2 / 2 alike_width^2 - |x_p - x_c|^2 / 2 colour_width^2)
+    s_p(k)  =   near  max_c exp(-|p - c|^2 / 2 near_width^2)                               c: the told pixels of class k
+              + alike max_c exp(-|p - c|^2 / 2 alike_width^2 - |x_p - x_c|^2 / 2 colour_width^2)
 
-x_p are the pixel's standardised channels; distances are shares of the image's longer side. The most alike told pixel of a class
-speaks for it, so that a scribble of a thousand pixels says no more than what it shows. Answers are mean field's: the pixels of a
-chessboard's two colours take turns, each colour at once, told pixels stay.
+x_p are the pixel's standardised channels; distances are shares of the image's longer side. The nearest and the most alike told
+pixel of a class speak for it, so that a scribble of a thousand pixels says no more than what it shows. Answers are mean field's:
+the pixels of a chessboard's two colours take turns, each colour at once, told pixels stay.
 
 The nine numbers are learnt on validation images by the conditional likelihood that is asked for (:func:`fit_field`),
 
@@ -26,12 +26,15 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
 from torch import Tensor
 
 TURNS = 10
 """Of both colours of the board."""
 TOLD = 512
-"""Told pixels a class and image that speak for others, evenly among them where there are more."""
+"""Told pixels a class and image among which the most alike is looked for, evenly among them where there are more."""
+AT_A_TIME = 64
+"""Of these."""
 FITTED, BATCH = 2**19, 2**14
 """Pixels of the images that the numbers are learnt on, and of those of a step, at most."""
 STEPS, RATE = 60, 0.08
@@ -122,21 +125,27 @@ def _links(field: Field, x: Tensor) -> tuple[Tensor, Tensor]:
 
 def _said(field: Field, p: NDArray[np.float32], x: NDArray[np.float32], told: NDArray[np.int64]) -> Tensor:
     """s (height, width, classes) of one image."""
-    (height, width, n_classes), pixels = p.shape, torch.from_numpy(x)
+    (height, width, n_classes), longer = p.shape, max(p.shape[:2])
+    grid = torch.from_numpy(np.indices((height, width), dtype=np.float32).reshape(2, -1).T / longer)
+    colours = torch.from_numpy(x).reshape(height * width, -1)
+    places = torch.cat([grid / field.alike_width.exp(), colours / field.colour_width.exp()], 1)  # the alike are near each other
     said = []
     for k in range(n_classes):
-        rows, columns = np.nonzero(told == k)
-        some = np.linspace(0, len(rows) - 1, min(len(rows), TOLD)).astype(int)
-        most = torch.zeros(height, width)
-        for row, column in zip(rows[some].tolist(), columns[some].tolist(), strict=True):
-            away = (torch.arange(height) - row).square().unsqueeze(1) + (torch.arange(width) - column).square()
-            away = away / max(height, width) ** 2
-            unlike = (pixels - pixels[row, column]).square().sum(2)
-            near = field.near.exp() * torch.exp(-0.5 * away / field.near_width.exp().square())
-            wide = away / field.alike_width.exp().square() + unlike / field.colour_width.exp().square()
-            most = torch.maximum(most, near + field.alike.exp() * torch.exp(-0.5 * wide))
-        said.append(most)
+        speaking = np.flatnonzero(told == k)
+        if not len(speaking):
+            said.append(torch.zeros(height, width))
+            continue
+        away = torch.from_numpy(distance_transform_edt(told != k).astype(np.float32) / longer)
+        near = field.near.exp() * torch.exp(-0.5 * (away / field.near_width.exp()).square())
+        some = speaking[np.linspace(0, len(speaking) - 1, min(len(speaking), TOLD)).astype(int)]
+        apart = torch.stack([_least_apart(places, places[part]) for part in torch.from_numpy(some).split(AT_A_TIME)]).amin(0)
+        said.append(near + field.alike.exp() * torch.exp(-0.5 * apart).reshape(height, width))
     return torch.stack(said, dim=2)
+
+
+def _least_apart(places: Tensor, some: Tensor) -> Tensor:
+    """(places,) the squared distance of each to the nearest of some."""
+    return ((some.square().sum(1) - 2 * places @ some.T).amin(1) + places.square().sum(1)).clamp(min=0)
 
 
 def fit_field(
