@@ -21,14 +21,19 @@ def processor() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of what fits: processes that fit together have the same."""
-    return {"enstruct": version("enstruct"), "torch": torch.__version__, "scikit-learn": version("scikit-learn")}
+    """Of what fits: processes that fit together have the same, be it for a GPU or not (torch's "+cpu")."""
+    return {
+        "enstruct": version("enstruct"),
+        "torch": torch.__version__.partition("+")[0],
+        "scikit-learn": version("scikit-learn"),
+    }
 
 
 def environment() -> dict[str, Any]:
     """Versions and hardware, for the record."""
     return {
         **versions(),
+        "torch": torch.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "machine": platform.machine(),

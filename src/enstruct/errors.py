@@ -60,7 +60,7 @@ class ParseError(DataError):
         if column is not None:
             where += f", column {shown(column)}"
         super().__init__(f"{where}: {message}")
-        self.path, self.line, self.column = str(path), line, column
+        self.path, self.line, self.column, self.unit = str(path), line, column, unit
 
 
 class DatasetNotFoundError(DataError, FileNotFoundError):
@@ -99,7 +99,7 @@ class MissingExtraError(EnstructError, ImportError):
 
 
 class WorkerError(EnstructError, RuntimeError):
-    """A process that fits beside others was ended."""
+    """A process that fits beside others was ended, or has another version."""
 
 
 class EnstructWarning(UserWarning):

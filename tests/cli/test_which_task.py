@@ -67,7 +67,7 @@ def test_what_words_tell(words, task, files):
         ("train a.txt --task tag", ConfigError, "Did you mean 'tags'"),
         ("train nothing", DatasetNotFoundError, "no file or folder 'nothing'"),
         ("train bibtx", DatasetNotFoundError, "Did you mean 'bibtex'"),
-        ("train empty --out m --base extra-trees", ConfigError, "'empty' holds no data: no .txt files, no images"),
+        ("train empty --out m --base extra-trees", ConfigError, "'empty' holds no data: no .txt or .parquet files, images"),
         ("predict nothing a.csv", ModelFileError, "not an enstruct model"),
         ("predict folder a.csv", ModelFileError, "no model.json"),
         ("evaluate odd a.csv", ModelFileError, "damaged"),

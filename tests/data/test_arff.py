@@ -133,6 +133,7 @@ def test_cyclic_hierarchy_is_refused():
         (lambda t: t.replace("red, 0, 1, YES", "red, 0"), r"line 11: 4 values where 6"),
         (lambda t: t.replace("l1 {0,1}", "l1 numeric").replace("0, 1, YES", "0, 2, YES"), r"line 11, column 'l1'.*0 or 1"),
         (lambda t: t.replace("{YES, NO}", "{YES, NO"), r"line 4, column 'yes'.*not closed"),
+        (lambda t: t.replace("@attribute flag", "@attribute fl\0ag"), "line 6: an attribute's name holds a NUL"),
         (lambda t: t.replace("numeric", "complex"), r"line 3, column 'a b'.*unknown attribute type 'complex'"),
         (lambda t: t.replace("@attribute flag {0,1}", "nonsense"), r"line 6: expected @attribute"),
         (lambda t: t.split("@data")[0] + "@data\n", "no rows"),

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -21,6 +22,15 @@ def test_a_csv_file_keeps_its_columns(tmp_path):
     assert (tmp_path / "out.csv").read_text() == 'id,body,a,b\n1,"x, ""y""",1,0\n2,z,,1\n3,,,\n'
     data = read_table(tmp_path / "out.csv", ["a", "b"], text=["body"])
     np.testing.assert_array_equal(data.told(), TOLD)
+
+
+def test_parquet_becomes_csv_with_its_columns(tmp_path):
+    """To the last digit; a list that no label may be is a text like others."""
+    source = tmp_path / "in.parquet"
+    memo = [["x|y"], [], None]
+    pd.DataFrame({"id": [2**60, 2**60 + 1, 3], "memo": memo, "genre": ["a;b", None, "b"]}).to_parquet(source)
+    Written(str(source), lambda: None, ("genre",)).write(tmp_path / "out.csv", ["a", "b"], TOLD)
+    assert (tmp_path / "out.csv").read_text() == f"id,memo,a,b\n{2**60},x|y;,1,0\n{2**60 + 1},,,1\n3,,,\n"
 
 
 def test_json_lines_keep_their_fields(tmp_path):

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from enstruct.cli.rules import check_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.kinds import is_table
+from enstruct.data.kinds import is_table, is_table_there
 from enstruct.data.load import has_columns, load, read_file
 from enstruct.data.mapped import MappedRows, SparseStore
 from enstruct.data.on_disk import is_on_disk
+from enstruct.data.opening import is_file
 from enstruct.data.tables.read import column_names, read_told
 from enstruct.errors import ConfigError, DataError, ModelFileError, ParseError, shown
 from enstruct.estimators import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
@@ -138,7 +139,7 @@ def read_rows(
         return _read_texts(known, source, labels, drop, labelled, text)
     if text is not None:
         raise DataError(f"--text {','.join(text)}: this model was trained on numbers; leave it out.")
-    if Path(source).is_file() or is_table(source):
+    if is_file(source) or is_table_there(source):
         if has_columns(source):
             labels = _labels_of_training(known, source, labelled) if labels is None else labels
             drop = drop or known.get("drop", [])
@@ -203,7 +204,7 @@ def _read_texts(
     """(texts, the data set), from the columns or the field that texts came from in training, unless others are named."""
     if not Path(source).exists():
         raise DataError(f"There is no file {shown(source)}, nor a folder.")
-    if Path(source).is_file() or is_table(source):
+    if is_file(source) or is_table_there(source):
         labels = _labels_of_training(known, source, labelled) if labels is None else labels
         text = known["text"] if text is None else text
     data = read_file(
@@ -214,7 +215,7 @@ def _read_texts(
 
 def has_no_labels(model: Model, source: str) -> bool:
     """Whether a table to be answered has none of the columns that held the model's labels in training."""
-    if not (Path(source).exists() and is_table(source)):
+    if not is_table_there(source):
         return False
     labels, names = model.notes_.get("labels"), set(model.notes_["label_names"])
     if isinstance(labels, str):

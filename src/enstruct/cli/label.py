@@ -16,10 +16,11 @@ from enstruct.cli.which_task import task_of_model
 from enstruct.data.dataset import Dataset
 from enstruct.data.image_folders import read_pictures
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.kinds import ending, is_table
+from enstruct.data.kinds import ending, is_table_there
 from enstruct.data.label_names import check_label_name
 from enstruct.data.load import load
 from enstruct.data.mapped import MappedRows
+from enstruct.data.opening import is_file
 from enstruct.data.tables.read import column_names
 from enstruct.data.tagged import has_tags, read_tagged
 from enstruct.data.text_files import LABELS
@@ -77,7 +78,7 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     if is_lines and labels is None:
         remembered = notes.get("labels")
         labels = remembered if isinstance(remembered, str) and "," not in remembered else LABELS
-    bare = labels is None and not is_lines and (has_no_labels(model, source) or not (Path(source).is_file() or is_table(source)))
+    bare = labels is None and not is_lines and (has_no_labels(model, source) or not (is_file(source) or is_table_there(source)))
     X, data = read_rows(model, source, labels, options.drop, not bare, text)
     _check_in_memory(data, source)
     given = data.unknown is not None and bool(data.label_names)  # rows whose labels are all there are labelled anew
@@ -124,7 +125,7 @@ def _from_nothing(options: Namespace) -> Session:
     for name in names:
         check_label_name(name, options.new, None)
     source, text = options.new, shared.text_argument(options.text)
-    has_names = Path(source).exists() and is_table(source)
+    has_names = is_table_there(source)
     there = [name for name in names if name in column_names(source)] if has_names else []
     drop = [*options.drop, *([options.pictures] if has_names and options.pictures and not text else [])]
     data = _unlabelled(source, there if has_names else (), drop, text)
@@ -160,7 +161,7 @@ def _from_nothing(options: Namespace) -> Session:
 
 def _unlabelled(source: str, labels: Any, drop: list[str], text: list[str] | None) -> Dataset:
     if Path(source).is_file() and ending(source) == ".arff":
-        raise ConfigError(f"--new {source}: ARFF files have their labels: train a model on it, or give a CSV file.")
+        raise ConfigError(f"--new {source}: ARFF files have their labels: train a model on it, or give a table.")
     data = load(source, labels=labels, drop=drop, text=text)
     if not len(data):
         raise DataError(f"{source} has no rows.")

@@ -54,10 +54,10 @@ def add_data(parser: Parser, remembered: str = "") -> None:
         "--labels",
         type=str,
         default=None,
-        help="CSV, ARFF: n for the first n columns, -n for the last n; CSV: names of 0/1 columns joined by commas, or one column "
-        f"of names separated by ; or |; ARFF: Mulan XML file{remembered}",
+        help="tables, ARFF: n for the first n columns, -n for the last n; tables: names of 0/1 columns joined by commas, or one "
+        f"column of names separated by ; or |; ARFF: Mulan XML file{remembered}",
     )
-    parser.add_argument("--drop", type=list[str], default=[], help=f"CSV, ARFF: columns to leave out, as [a,b]{remembered}")
+    parser.add_argument("--drop", type=list[str], default=[], help=f"tables, ARFF: columns to leave out, as [a,b]{remembered}")
 
 
 def add_text(parser: Parser, remembered: str = "") -> None:
@@ -66,8 +66,8 @@ def add_text(parser: Parser, remembered: str = "") -> None:
         "--text",
         type=str | None,
         default=None,
-        help="CSV: the column that holds texts, or several joined by commas, the only ones read beside labels; JSON lines: the "
-        f'field that does ("text"), with labels in the field that --labels names ("labels"){remembered}',
+        help="tables: the column that holds texts, or several joined by commas, the only ones read beside labels; JSON lines: "
+        f'the field that does ("text"), with labels in the field that --labels names ("labels"){remembered}',
     )
 
 

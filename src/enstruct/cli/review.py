@@ -15,7 +15,7 @@ from enstruct.cli.outputs import check_free
 from enstruct.cli.pages import as_rows, check_page, serve
 from enstruct.cli.progress import working_bar
 from enstruct.cli.tables import say
-from enstruct.data.kinds import ending, is_table
+from enstruct.data.kinds import ending, is_table_there
 from enstruct.data.tables.read import column_names
 from enstruct.errors import ConfigError
 from enstruct.estimators import find_label_issues
@@ -114,7 +114,7 @@ def _label_columns(options: Namespace, names: list[str]) -> list[str]:
     labels = shared.label_argument(options.labels)
     if ending(options.data) == ".jsonl":
         return [labels] if isinstance(labels, str) else []
-    if Path(options.data).exists() and is_table(options.data) and isinstance(labels, str):
+    if is_table_there(options.data) and isinstance(labels, str):
         there = column_names(options.data)
         return [labels] if labels in there else [name.strip() for name in labels.split(",")]
     return names

@@ -42,7 +42,7 @@ def task_of_data(data: str) -> str:
         return task
     where = shown(data, 100)
     if Path(data).is_dir():
-        raise ConfigError(f"The folder {where} holds no data: no .txt files, no images (images/, masks/), no layout.json.")
+        raise ConfigError(f"The folder {where} holds no data: no .txt or .parquet files, images (images/, masks/), layout.json.")
     if Path(data).exists():
         raise ConfigError(f"The ending of {where} does not tell what it holds: add --task labels, --task tags or --task masks.")
     hint = unknown_name("data set", data, (name for sets in SETS.values() for name in sets))

@@ -71,6 +71,8 @@ def _attribute(path: Path, number: int, line: str) -> Attribute:
     if match is None:
         raise ParseError("an @attribute line needs a name and a type", path, number)
     name, declared = unquote(match[1]), match[2].strip()
+    if "\0" in name:
+        raise ParseError(f"an attribute's name holds a NUL, {shown(name)}: rename it", path, number)
     kind = declared.split(None, 1)[0].lower()
     if declared.startswith("{"):
         if not declared.endswith("}"):

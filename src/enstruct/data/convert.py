@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from enstruct.data.dataset import most_columns
-from enstruct.data.kinds import ending, is_table
+from enstruct.data.kinds import ending, is_table_there
 from enstruct.data.load import SVMLIGHT, load
 from enstruct.data.on_disk import Writer, put_in_place, write_on_disk
 from enstruct.data.rows import indicator_of
@@ -52,7 +52,7 @@ def convert(
         _convert_svmlight(Path(source), out, labels is None, told, first_feature)
     elif first_feature is not None:
         raise DataError(f"{source} is no svmlight file, whose features count from a number: leave first_feature out.")
-    elif Path(source).exists() and is_table(source):
+    elif is_table_there(source):
         _convert_table(Path(source), out, labels, drop, told)
     else:
         data = load(source, "full", labels, drop)

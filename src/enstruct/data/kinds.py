@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from enstruct.data.catalogue import CATALOGUE, INLINE, PICTURES, TAGGED
-from enstruct.data.opening import OPENERS, is_folder
+from enstruct.data.opening import OPENERS, is_file, is_folder
 
 ENDINGS: dict[str, tuple[str, ...]] = {
     "labels": (".csv", ".parquet", ".arff", ".svm", ".svmlight", ".libsvm", ".npz", ".jsonl"),
@@ -42,18 +43,29 @@ def ending(path: Path | str) -> str:
 
 
 def is_table(path: Path | str) -> bool:
-    """Whether it is called as files are whose columns have names, or is a folder of Parquet files."""
-    return bool(parquet_parts(path)) if is_folder(path) else ending(path) in TABLES
+    """Whether it is called as files are whose columns have names, or is a folder of Parquet files without pictures."""
+    return bool(parquet_parts(path)) and not holds_pictures(path) if is_folder(path) else ending(path) in TABLES
+
+
+def is_table_there(path: Path | str) -> bool:
+    """Whether there is one."""
+    return (is_file(path) or is_folder(path)) and is_table(path)
 
 
 def parquet_parts(folder: Path | str) -> list[Path]:
-    """The Parquet files in a folder, as Spark, Dask and others write tables, in the order of their names."""
-    return sorted(Path(folder).glob("*.parquet")) if is_folder(folder) else []
+    """The Parquet files in a folder, as Spark, Dask and others write tables, in the order of their names and the numbers in them;
+    but hidden ones."""
+    parts = [file for file in Path(folder).iterdir() if is_file(file) and file.suffix.lower() == ".parquet"]
+    return sorted((part for part in parts if part.name[0] not in "._"), key=_counted)
+
+
+def _counted(part: Path) -> list[tuple[int, str]]:
+    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d+)", part.name)]
 
 
 def is_text_folder(path: Path | str) -> bool:
-    """Whether a folder holds .txt files, or folders of such, and no pictures."""
-    return is_folder(path) and not holds_pictures(path) and any(map(is_text_file, _inside(path)))
+    """Whether a folder holds .txt files, or folders of such, and neither pictures nor Parquet files."""
+    return is_folder(path) and not (holds_pictures(path) or parquet_parts(path)) and any(map(is_text_file, _inside(path)))
 
 
 def is_text_file(path: Path) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 from enstruct.data.arff import read_arff
 from enstruct.data.catalogue import CATALOGUE, Entry, locate
 from enstruct.data.dataset import Dataset, drop_empty_rows, same_columns
-from enstruct.data.kinds import ending, is_table, is_text_folder
+from enstruct.data.kinds import ending, is_table, is_table_there, is_text_folder
 from enstruct.data.npz import read_npz
 from enstruct.data.on_disk import is_on_disk, read_on_disk
-from enstruct.data.opening import is_file, is_folder
+from enstruct.data.opening import is_file
 from enstruct.data.splits import Splits, split_60_20_20
 from enstruct.data.svmlight import read_svmlight
 from enstruct.data.tables.read import read_table
@@ -94,7 +94,7 @@ def load(
     """A catalogue entry's ``part``, a file, or a folder of texts, of Parquet files or of arrays."""
     entry = CATALOGUE.get(str(source))
     if entry is None:
-        if not (is_file(source) or (is_folder(source) and is_table(source)) or is_text_folder(source) or is_on_disk(source)):
+        if not (is_file(source) or is_table_there(source) or is_text_folder(source) or is_on_disk(source)):
             hint = unknown_name("data set", source, CATALOGUE)
             raise DatasetNotFoundError(f"There is no file {shown(str(source), 150)}, and: {hint}")
         return read_file(source, labels, drop, text=text)

@@ -143,6 +143,8 @@ def check_equal_on_ranks(device: torch.device | str, remedy: str, **numbers: int
 
 def check_versions_on_ranks() -> None:
     """ConfigError, on every rank alike, unless all have the same versions of what fits; each has to call this."""
+    if n_ranks() == 1:
+        return
     of_all: list[Any] = [None] * n_ranks()
     _together(partial(dist.all_gather_object, of_all, versions()))
     for name in of_all[0]:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.dataset import Dataset
-from enstruct.data.kinds import ending, is_table
+from enstruct.data.kinds import ending, is_table_there
 from enstruct.data.opening import read_lines
-from enstruct.data.tables.read import raw_table
+from enstruct.data.tables.read import column_names, raw_table
 from enstruct.data.text_files import LABELS
 from enstruct.files import replace_file
 
@@ -68,9 +68,9 @@ class Written:
 
     def _cells(self, names: Sequence[str], told: NDArray[np.float64]) -> Iterator[list[str]]:
         labels = [["" if np.isnan(value) else str(int(value)) for value in row] for row in told]
-        if Path(self.source).exists() and is_table(self.source):
-            table = raw_table(self.source)
-            kept = [name for name in table if name not in {*self.label_columns, *names}]
+        if is_table_there(self.source):
+            kept = [name for name in column_names(self.source) if name not in {*self.label_columns, *names}]
+            table = raw_table(self.source, kept)
             yield [*kept, *names]
             for k, row in enumerate(labels):
                 yield [*(table[name][k] for name in kept), *row]

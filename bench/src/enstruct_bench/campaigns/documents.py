@@ -144,6 +144,14 @@ def parquet(rng: Random) -> Files:
         "b": pa.array([rng.choice((True, False, None)) for _ in range(n)]),
         "labels": rng.choice((some, [";".join(each) or None for each in some])),
     }
+    others = {
+        "when": pa.array([rng.randrange(-(2**63), 2**63) for _ in range(n)], pa.timestamp("us")),
+        "raw": pa.array([rng.randbytes(3) for _ in range(n)], pa.binary()),
+        "id": [rng.randrange(2**62) for _ in range(n)],
+        "kind": pa.array([rng.choice("ab") for _ in range(n)]).dictionary_encode(),
+        "both": [{"x": k} for k in range(n)],
+    }
+    columns |= {name: others[name] for name in others if rng.random() < 0.1}
     file = io.BytesIO()
     pq.write_table(
         pa.table(columns), file, compression=rng.choice(("NONE", "SNAPPY", "ZSTD")), row_group_size=rng.randrange(1, n)

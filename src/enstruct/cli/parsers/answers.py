@@ -1,6 +1,6 @@
 """Make data of the answers that `enstruct label` or `enstruct review` wrote: DATA with what was told, for `enstruct train`.
 
-A CSV file keeps its columns, and every label has one of 1, 0 or, where nothing is known, nothing; JSON lines keep their fields.
+A table keeps its columns, and every label has one of 1, 0 or, where nothing is known, nothing; JSON lines keep their fields.
 Of other formats a CSV file is made. Of tags the finished sentences are written as CoNLL columns, of masks the finished pictures
 with their masks as a folder. Where DATA lie is in the file of answers, unless --data names another place.
 """

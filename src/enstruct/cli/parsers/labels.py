@@ -53,12 +53,12 @@ def add_train(p: Parser) -> None:
 def add_predict(p: Parser) -> None:
     p.add_argument("--out", type=Path, default=None, help="file to write (default: standard output)")
     p.add_argument("--top_k", type=int, default=None, help="the k most probable labels instead")
-    add_switch(p, "unlabelled", "the file has no labels (a CSV file without any of the model's label columns need not say so)")
+    add_switch(p, "unlabelled", "the file has no labels (a table without any of the model's label columns need not say so)")
     p.add_argument(
         "--known",
         type=str,
         default=None,
-        help="what is known of the labels already, for models of the method joint: a CSV file of 0/1 columns named as labels, "
+        help="what is known of the labels already, for models of the method joint: a table of 0/1 columns named as labels, "
         "any of them, a row for each of DATA's, empty where nothing is known; or `same`: DATA's own labels, with empty cells",
     )
     add_switch(p, "probabilities", "write probabilities instead, as CSV with a column a label")

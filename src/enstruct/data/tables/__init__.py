@@ -1,1 +1,1 @@
-"""Tables whose columns have names, CSV files and Parquet: a row a line, a column a feature or a label."""
+"""Tables whose columns have names, CSV files and Parquet: a column is a feature or a label."""

@@ -36,7 +36,7 @@ def numbers(file: TableFile, block: Block, name: str) -> NDArray[np.float64]:
     if isinstance(column, np.ndarray):
         if np.isinf(column).any():
             raise _no_number(file, block, name, int(np.argmax(np.isinf(column))))
-        return column
+        return column.astype(np.float64)
     if (found := plain_numbers(column)) is not None:
         return found
     values, at = to_numbers([as_written(cell) for cell in column])

@@ -11,7 +11,7 @@ from pathlib import Path
 from enstruct.data.numbers import is_number
 from enstruct.data.opening import stream_lines
 from enstruct.data.stacking import CHARACTERS
-from enstruct.data.tables.table_file import Block, TableFile, check_header
+from enstruct.data.tables.table_file import Block, TableFile
 from enstruct.errors import ParseError
 
 SEPARATORS = (",", ";", "\t")
@@ -34,7 +34,7 @@ class CsvFile(TableFile):
             self.names = [name.strip() for name in header[1]]
             if all(is_number(name) for name in self.names):
                 raise self.error("the first line holds numbers only, and must name the columns", 1)
-            check_header(self, self.names)
+            self.check_header()
         except BaseException:
             self.close()
             raise

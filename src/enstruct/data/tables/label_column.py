@@ -13,7 +13,7 @@ from enstruct.data.label_names import fault_of_name, joined_otherwise
 from enstruct.data.numbers import is_number
 from enstruct.data.rows import indicator_of
 from enstruct.data.tables.cells import as_written, is_missing, told
-from enstruct.data.tables.table_file import Block, TableFile
+from enstruct.data.tables.table_file import Block, Listed, TableFile
 from enstruct.errors import ParseError, shown
 
 
@@ -27,7 +27,12 @@ class LabelColumn:
         self._same: dict[str, str] = {}  # a cell that occurs often is one object
 
     def add(self, block: Block) -> None:
-        self.cells += [self._same.setdefault(cell, cell) for cell in block.strings(self.name)]
+        """ParseError for a list that is no list of names."""
+        cells = block.strings(self.name)
+        for cell, place in zip(cells, block.places, strict=True):
+            if isinstance(cell, Listed) and (fault := _fault_of_list(cell)) is not None:
+                raise self.file.error(fault, place, self.name)
+        self.cells += [self._same.setdefault(cell, cell) for cell in cells]
         self.places.extend(block.places)
 
     def holds_names(self, known: Sequence[str] | None) -> bool:
@@ -90,3 +95,12 @@ class LabelColumn:
                 "put a ; behind it",
                 self.cells.index(cell),
             )
+
+
+def _fault_of_list(cell: Listed) -> str | None:
+    """What keeps a list from being the names of a row's labels."""
+    if odd := next((item for item in cell.items if ";" in item or "|" in item), None):
+        return f"{shown(odd)} in a list holds a ; or |, which separate names: rename it"
+    if len({*cell.items}) < len(cell.items) or {*cell.items} & {"True", "False"}:
+        return "a list that names a label twice, or has a place for each label: make 0/1 columns of it"
+    return None

@@ -23,7 +23,7 @@ from enstruct.data.tables.cells import UNKNOWN, numbers, told
 from enstruct.data.tables.csv_file import CsvFile
 from enstruct.data.tables.label_column import LabelColumn
 from enstruct.data.tables.parquet_file import ParquetFile
-from enstruct.data.tables.table_file import TableFile
+from enstruct.data.tables.table_file import Block, TableFile
 from enstruct.data.texts import as_array
 from enstruct.errors import ParseError, shortened, shown
 
@@ -61,8 +61,7 @@ def read_table(
             if text:
                 texts += ["\n".join(cells) for cells in zip(*map(block.strings, inputs), strict=True)]
             else:
-                columns = (numbers(file, block, name) for name in inputs)
-                features.add(np.column_stack([np.zeros((len(block.places), 0)), *columns]))
+                features.add(_features(file, block, inputs))
             if column is None:
                 tables.add(told(file, block, targets))
             else:
@@ -79,8 +78,6 @@ def stream_table(
     :func:`read_table` reads it. A column of label names is read twice. ParseError, also where a label is not known."""
     with open_table(path) as file:
         inputs, targets = _columns(file, labels, drop)
-        if not inputs:
-            raise ParseError("no feature column is left", file.path)
         if len(targets) != 1:
             return inputs, tuple(targets), _stream(path, inputs, targets, None)
         column = LabelColumn(file, targets[0])
@@ -99,13 +96,18 @@ def _stream(
     start = 0
     with open_table(path) as file:
         for block in file.blocks([*inputs, *targets]):
-            X = np.column_stack([numbers(file, block, name) for name in inputs])
+            X = _features(file, block, inputs)
             table = told(file, block, targets)
             if (table == UNKNOWN).any():
                 row, at = np.argwhere(table == UNKNOWN)[0]
                 raise _unknown(file, block.places[row], targets[at])
             yield X, as_indicator(table) if whole is None else whole[start : start + len(X)]
             start += len(X)
+
+
+def _features(file: TableFile, block: Block, inputs: Sequence[str]) -> NDArray[np.float64]:
+    """(rows, inputs), of which there may be none."""
+    return np.column_stack([np.zeros((len(block.places), 0)), *(numbers(file, block, name) for name in inputs)])
 
 
 def _unknown(file: TableFile, place: int, column: str) -> ParseError:
@@ -118,11 +120,11 @@ def column_names(path: Path | str) -> list[str]:
         return file.names
 
 
-def raw_table(path: Path | str) -> dict[str, tuple[str, ...]]:
-    """Column -> its cells as they stand in the file. Raises ParseError."""
+def raw_table(path: Path | str, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Column -> its cells as they stand in the file, of the columns ``names`` or of all. Raises ParseError."""
     with open_table(path) as file:
-        columns: dict[str, list[str]] = {name: [] for name in file.names}
-        for block in file.blocks():
+        columns: dict[str, list[str]] = {name: [] for name in (file.names if names is None else file.check(names))}
+        for block in file.blocks([*columns]):
             for name, cells in columns.items():
                 cells += block.strings(name)
     return {name: tuple(cells) for name, cells in columns.items()}

@@ -13,12 +13,21 @@ from numpy.typing import NDArray
 
 from enstruct.errors import ParseError, shortened, shown
 
-Cells: TypeAlias = tuple[str, ...] | NDArray[np.float64]
+Cells: TypeAlias = tuple[str, ...] | NDArray[np.floating[Any]]
 """Of a column: as they stand in the file, or numbers, NaN where there are none."""
-
-
 WHOLE = 2**53
 """Below it double precision tells whole numbers apart."""
+
+
+class Listed(str):
+    """A cell that was a list in the file, its ``items`` each closed by ``;``."""
+
+    items: tuple[str, ...]
+
+    def __new__(cls, items: Sequence[str]) -> Self:
+        cell = super().__new__(cls, "".join(f"{item};" for item in items))
+        cell.items = tuple(items)
+        return cell
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Block:
     def strings(self, name: str) -> tuple[str, ...]:
         """The cells of a column as a text says them, empty where there are none."""
         cells = self.columns[name]
-        return tuple(map(_written, cells.tolist())) if isinstance(cells, np.ndarray) else cells
+        return tuple(map(_written, cells)) if isinstance(cells, np.ndarray) else cells
 
 
 class TableFile(ABC):
@@ -69,23 +78,22 @@ class TableFile(ABC):
                 raise ParseError(f"there is no column {shown(name)}; the header has {first}, ...", self.path)
         return [name for name in names if name in there]
 
+    def check_header(self) -> None:
+        """ParseError for a column without a name, or two of one."""
+        seen: set[str] = set()
+        for number, name in enumerate(self.names, 1):
+            if not name:
+                mend = "name it, or, if it is an index that pandas wrote, write with index=False"
+                raise self.error(f"column {number} has no name: {mend}", self.header)
+            if name in seen:
+                raise self.error(f"two columns are called {shown(name)}", self.header)
+            seen.add(name)
+
     def error(self, message: str, place: int | None = None, column: str | None = None) -> ParseError:
         return ParseError(message, self.path, place, column, self.unit)
 
 
-def check_header(file: TableFile, names: Sequence[str]) -> None:
-    """ParseError for a column without a name, or two of one."""
-    seen: set[str] = set()
-    for number, name in enumerate(names, 1):
-        if not name:
-            mend = "name it, or, if it is an index that pandas wrote, write with index=False"
-            raise file.error(f"column {number} has no name: {mend}", file.header)
-        if name in seen:
-            raise file.error(f"two columns are called {shown(name)}", file.header)
-        seen.add(name)
-
-
-def _written(value: Any) -> str:
+def _written(value: np.floating[Any]) -> str:
     if np.isnan(value):
         return ""
-    return str(int(value)) if value.is_integer() and abs(value) < WHOLE else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < WHOLE else str(value)  # as short as its precision allows
