@@ -133,7 +133,8 @@ def npz_of(arrays: dict[str, Any], compressed: bool = False) -> bytes:
     return file.getvalue()
 
 
-def parquet(rng: Random) -> Files:
+def parquet(rng: Random, odd: bool = False) -> Files:
+    """``odd``: with a column that is neither of numbers nor of names."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -151,7 +152,9 @@ def parquet(rng: Random) -> Files:
         "kind": pa.array([rng.choice("ab") for _ in range(n)]).dictionary_encode(),
         "both": [{"x": k} for k in range(n)],
     }
-    columns |= {name: others[name] for name in others if rng.random() < 0.1}
+    if odd:
+        name = rng.choice([*others])
+        columns[name] = others[name]
     file = io.BytesIO()
     pq.write_table(
         pa.table(columns), file, compression=rng.choice(("NONE", "SNAPPY", "ZSTD")), row_group_size=rng.randrange(1, n)

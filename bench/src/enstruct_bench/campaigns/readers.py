@@ -129,6 +129,8 @@ def _spoilt(rng: Random, kind: str, path: str, files: Files) -> tuple[str, bytes
         change, content = mutations.foreign(rng)
         lenient = kind in ("text folder", "clusters") or (kind.startswith("rules") and content == b"") or path == "places.txt"
         return change, content, not lenient and not (kind == "answers" and content == b"")
+    if kind == "parquet" and chance < 0.3:
+        return "an odd column", documents.parquet(rng, odd=True)[path], False
     if kind == "npz" and chance < 0.6:
         return (*_arrays(rng, content), False)
     if path == "layout.json" and chance < 0.8:
