@@ -1,5 +1,7 @@
 """What a joint costs is measured on what its answers are made of."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.files import write_json
 from enstruct.joint import gibbs
 from enstruct.joint.clamped import BURN_IN
+from enstruct_bench.costs import conditionals
 from enstruct_bench.costs.conditionals import arithmetic, measured
 from enstruct_bench.joint.cross_fitted import joint_of
 from enstruct_bench.joint.table import Table
@@ -28,6 +31,18 @@ def test_arithmetic_is_that_of_the_answers(labels, pairs, units):
     else:
         assert sweeps == BURN_IN + gibbs.ROUND  # labels are independent: the first round is exact
         assert flop == 3 * sweeps * gibbs.CHAINS * labels * (2 * labels if pairs else 10 * units)
+
+
+def test_sets_that_the_file_has_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(conditionals, "load_protocol", lambda name, *_: [name])
+    monkeypatch.setattr(conditionals, "table_of", lambda part: part)
+    monkeypatch.setattr(conditionals, "matmul_rate", lambda: 1e9)
+    monkeypatch.setattr(conditionals, "measured", lambda name, table, base: {"data": name, "base": base, "table": table})
+    for data in ("a,b:trees", "b,c"):
+        monkeypatch.setattr("sys.argv", ["conditionals", "--data", data, "--out", str(tmp_path / "out.json")])
+        conditionals.main()
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert [(row["data"], row["base"]) for row in rows] == [("a", ""), ("b", "trees"), ("c", "")]
 
 
 def test_a_line_of_a_set_and_its_lines_on_the_page(tmp_path):

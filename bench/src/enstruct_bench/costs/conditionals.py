@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.conditionals [--out results/benchmark-conditionals.json]
 
-On real label sets (further ones by --data), with one-vs-rest logistic regression for the base, or another that stands behind a
-colon (delicious:cross-entropy): what an energy costs does not depend on what its logits are of. A thousand rows (rows of the data
-again where they are fewer) have half of their labels told and are answered to a standard error of 0.01. Beside it stands the
-arithmetic that the answers take:
+On real label sets (further ones by --data; those that the file has are kept), with one-vs-rest logistic regression for the base,
+or another that stands behind a colon (delicious:cross-entropy): what an energy costs does not depend on what its logits are of. A
+thousand rows (rows of the data again where they are fewer) have half of their labels told and are answered to a standard error of
+0.01. Beside it stands the arithmetic that the answers take:
 
     FLOP = sum over rows of chains * sweeps * T * (2 T [pairs] + 10 units)        T free labels that are sampled
          = rows * 2^T * (2 T + 2 T^2 [pairs] + (2 T + 6) units)                   where all states are enumerated
@@ -31,6 +31,7 @@ from enstruct.training.residual_choice import fit_residual
 from enstruct_bench.comparison.protocols import load_protocol
 from enstruct_bench.costs.measuring import matmul_rate, seconds
 from enstruct_bench.joint.cross_fitted import joint_of
+from enstruct_bench.joint.kept_rows import kept_rows
 from enstruct_bench.joint.table import Table, table_of
 from enstruct_bench.joint.told import random_order, told_share
 
@@ -97,12 +98,14 @@ def main() -> None:
     parser.add_argument("--data", default=",".join(DATA), help="names joined by commas, each with a base or not")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-conditionals.json"))
     options = parser.parse_args()
-    lines = []
+    rows = kept_rows(options.out)
     for asked in options.data.split(","):
         name, _, base = asked.partition(":")
-        lines.append(measured(name, table_of(load_protocol(name, "auto", 0, None, [])[0]), base))
-        print(lines[-1], flush=True)
-    write_json(options.out, {"environment": environment(), "matmul_gflops": matmul_rate() / 1e9, "rows": lines})
+        if any(row["data"] == name for row in rows):
+            continue
+        rows.append(measured(name, table_of(load_protocol(name, "auto", 0, None, [])[0]), base))
+        print(rows[-1], flush=True)
+        write_json(options.out, {"environment": environment(), "matmul_gflops": matmul_rate() / 1e9, "rows": rows})
 
 
 if __name__ == "__main__":
