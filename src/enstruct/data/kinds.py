@@ -55,7 +55,8 @@ def is_table_there(path: Path | str) -> bool:
 def parquet_parts(folder: Path | str) -> list[Path]:
     """The Parquet files in a folder, as Spark, Dask and others write tables, in the order of their names and the numbers in them;
     but hidden ones."""
-    parts = [file for file in Path(folder).iterdir() if is_file(file) and file.suffix.lower() == ".parquet"]
+    inside = Path(folder).glob("*")  # of a folder that may not be read nothing
+    parts = [file for file in inside if file.suffix.lower() == ".parquet" and is_file(file)]
     return sorted((part for part in parts if part.name[0] not in "._"), key=_counted)
 
 
