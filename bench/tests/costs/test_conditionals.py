@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from enstruct.energies.residual import ResidualEnergy
+from enstruct.errors import ConfigError
 from enstruct.files import write_json
 from enstruct.joint import gibbs
 from enstruct.joint.clamped import BURN_IN
@@ -43,6 +44,9 @@ def test_sets_that_the_file_has_are_kept(tmp_path, monkeypatch):
         conditionals.main()
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert [(row["data"], row["base"]) for row in rows] == [("a", ""), ("b", "trees"), ("c", "")]
+    monkeypatch.setattr(conditionals, "environment", lambda: {"enstruct": "another"})
+    with pytest.raises(ConfigError, match="runs of another environment"):
+        conditionals.main()
 
 
 def test_a_line_of_a_set_and_its_lines_on_the_page(tmp_path):

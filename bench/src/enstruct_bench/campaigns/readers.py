@@ -47,19 +47,8 @@ LEAST, TIMES, MOST = 64 * 2**20, 10, 2**31
 """Bytes of memory that any file may take, times its size beyond that, and never more."""
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 TEXTS = frozenset(documents.SOURCES) - {"npz", "parquet", "pictures", "folder of arrays"}
-PLAIN = frozenset(
-    (
-        "rules",
-        "rules in yaml",
-        "rules of tags",
-        "rules of masks",
-        "answers",
-        "folder of arrays",
-        "parquet",
-        "pictures",
-        "text folder",
-    )
-)
+FOLDERS = ("folder of arrays", "pictures", "text folder")
+PLAIN = frozenset(("rules", "rules in yaml", "rules of tags", "rules of masks", "answers", "parquet", *FOLDERS))
 """Kinds that are not compressed."""
 
 
@@ -115,7 +104,7 @@ def trial(number: int, seed: int, folder: Path) -> Trial:
         to.write_bytes(each)
     first = place / (next(iter(files)) + (suffix if next(iter(files)) == path else ""))
     act = READ[kind]
-    whole = place if kind in ("pictures", "text folder", "folder of arrays") else first
+    whole = place if kind in FOLDERS else first
     return Trial(kind, change, lambda: act(whole), must_refuse, sum(map(len, files.values())))
 
 

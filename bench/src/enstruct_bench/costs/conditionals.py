@@ -98,14 +98,15 @@ def main() -> None:
     parser.add_argument("--data", default=",".join(DATA), help="names joined by commas, each with a base or not")
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-conditionals.json"))
     options = parser.parse_args()
-    rows = kept_rows(options.out)
+    here = environment()  # of all rows of a file
+    rows = kept_rows(options.out, environment=here)
     for asked in options.data.split(","):
         name, _, base = asked.partition(":")
         if any(row["data"] == name for row in rows):
             continue
         rows.append(measured(name, table_of(load_protocol(name, "auto", 0, None, [])[0]), base))
         print(rows[-1], flush=True)
-        write_json(options.out, {"environment": environment(), "matmul_gflops": matmul_rate() / 1e9, "rows": rows})
+        write_json(options.out, {"environment": here, "matmul_gflops": matmul_rate() / 1e9, "rows": rows})
 
 
 if __name__ == "__main__":
