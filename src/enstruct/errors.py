@@ -113,8 +113,12 @@ class ConstantLabelWarning(EnstructWarning):
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> ConfigError:
     """A ConfigError that names the nearest known spelling."""
     names = sorted(known)
+    return ConfigError(f"Unknown {kind} {shown(name)}.{nearest_name(name, names)} Known: {', '.join(names)}.")
+
+
+def nearest_name(name: object, known: Iterable[str]) -> str:
+    """A sentence, behind a blank, that asks whether the nearest of these names was meant; empty where none is near."""
     wanted = shortened(name, 60) if isinstance(name, str) else shown(name)
-    alike = {name.lower(): name for name in names}
+    alike = {one.lower(): one for one in known}
     close = difflib.get_close_matches(wanted.lower(), alike, n=1, cutoff=0.4)
-    hint = f" Did you mean {alike[close[0]]!r}?" if close else ""
-    return ConfigError(f"Unknown {kind} {shown(name)}.{hint} Known: {', '.join(names)}.")
+    return f" Did you mean {alike[close[0]]!r}?" if close else ""

@@ -13,14 +13,15 @@ from enstruct.errors import ConfigError
 
 def test_fetching_says_where_it_is(monkeypatch, tmp_path, capsys):
     asked = []
-    monkeypatch.setattr(encoder, "download", lambda name, revision: (asked.append((name, revision)), tmp_path)[1])
+    monkeypatch.setattr(encoder, "download", lambda *what: (asked.append(what), tmp_path)[1])
     assert main(["encoder", "fetch", "somebody/small", "--revision", "v1"]) == 0
-    assert asked == [("somebody/small", "v1")]
+    assert main(["encoder", "fetch", "somebody/old", "--pickled"]) == 0
+    assert asked == [("somebody/small", "v1", False), ("somebody/old", None, True)]
     assert f"somebody/small is in {tmp_path}" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_hub_that_gives_nothing_is_a_sentence(monkeypatch, capsys):
-    def nothing(name, revision):
+    def nothing(name, revision, pickled):
         raise ConfigError("The hub does not give 'x': no connection")
 
     monkeypatch.setattr(encoder, "download", nothing)

@@ -103,7 +103,8 @@ def test_what_cannot_be_written(tmp_path):
     unknown[0, 0] = True
     texts = np.array(["a"] * 50, dtype=object)
     for X, holes, error in [
-        (gap, None, "missing"),
+        (gap, None, r"Row 3, feature 1 \(both from 0\): nan is missing"),
+        (sparse.csr_matrix(gap), None, "Row 3, feature 1 "),
         (huge, None, "precision"),
         (data.X, unknown, "unknown"),
         (texts, None, "texts"),

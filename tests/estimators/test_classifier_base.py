@@ -83,6 +83,13 @@ def test_holes_are_for_classifiers_of_one_label(base, rows):
     assert joint(LINEAR).fit(X, Y).base_proba(X).shape == Y.shape
 
 
+class Renaming(RandomForestClassifier):
+    """Learns 0 and 1 by other names."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, np.asarray(y) + 1, sample_weight)
+
+
 class Odd(ClassifierMixin, BaseEstimator):
     """Answers with what it is told to."""
 
@@ -110,11 +117,12 @@ class Odd(ClassifierMixin, BaseEstimator):
         (Odd((0.4, np.nan)), "gives nan in row 0: probabilities lie between"),
         (Odd((0.4, 1.6)), "gives 1.6 in row 0"),
         (Odd((0.4, 0.6), ("a", "b")), r"taught 0 and 1, and has the classes \['a', 'b'\]"),
+        (Renaming(3), r"taught 0 and 1, and has the classes \[1, 2\]"),
         (Odd((0.4, 0.6), (0, 1), True), "of 2 labels, and 3 were to be learnt"),
         (Odd((0.4, 0.6, -1), (0, 1), True), "gives -1 in row 0"),
         (StackingClassifier([("linear", LINEAR)], Perceptron(), cv=2), "gives no probabilities"),
     ],
-    ids=["one column", "nan", "beyond one", "classes", "labels", "negative", "none when fitted"],
+    ids=["one column", "nan", "beyond one", "classes", "classes of sets", "labels", "negative", "none when fitted"],
 )
 def test_probabilities_that_are_none(base, match, rows):
     X, Y = rows

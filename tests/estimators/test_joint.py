@@ -475,6 +475,28 @@ def test_many_cells_are_sampled_where_marginals_are_compared_and_rules_fitted(ro
 
 
 @pytest.mark.usefixtures("quick_joints", "quick_bases")
+def test_holes_are_filled_row_by_row(rows):
+    """Decision rules of tables with holes learn from draws that are independent from row to row: thresholds are about the same
+    whatever the seed."""
+    X, Y = rows
+    holes = np.where(np.random.default_rng(0).random(Y.shape) < 0.6, np.nan, Y)
+    holes[:, 4] = np.where(np.isnan(holes).all(1), Y[:, 4], holes[:, 4])
+    models = [JointMultiLabelClassifier(LogisticRegression(), folds=2, random_state=seed).fit(X, holes) for seed in range(4)]
+    thresholds = np.stack([model.rules_["per-label"].thresholds for model in models])
+    assert thresholds.std(0).mean() < 0.12, thresholds
+
+
+@pytest.mark.parametrize("base", ["binary-relevance", "linear-svm", "boosting"])
+def test_named_bases_take_holes(base, rows, tmp_path):
+    X, Y = rows
+    holes = np.where(np.random.default_rng(0).random(Y.shape) < 0.2, np.nan, Y)
+    holes[:, 4] = np.where(np.isnan(holes).all(1), Y[:, 4], holes[:, 4])
+    model = JointMultiLabelClassifier(base, folds=2, random_state=0).fit(X, holes)
+    assert log_loss(model.base_proba(X), Y) < log_loss(np.tile(Y.mean(0), (len(Y), 1)), Y)
+    model.save(tmp_path / "m")
+    assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").base_proba(X), model.base_proba(X))
+
+
 def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
     X, Y = rows[0][:200], rows[1][:200].astype(float)
     Y[::3, 1] = np.nan

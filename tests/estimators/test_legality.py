@@ -175,5 +175,5 @@ def test_sets_under_a_hierarchy_alone_are_closed_as_others_are():
 def test_the_log_says_what_is_approximate(caplog):
     labels = LabelFormat.infer(np.tile(np.eye(20, dtype=int), (2, 1)))
     with caplog.at_level("INFO", logger="enstruct"):
-        system_of(AtMost(7, range(20)), labels)
+        system_of([AtMost(7, range(20)), Implies(0, 1)], labels)
     assert "Rules tie 20 labels" in caplog.text

@@ -224,6 +224,15 @@ def test_samples_have_the_models_marginals(blocks):
     np.testing.assert_allclose(drawn.mean(1), model.predict_proba(blocks.X[:3]), atol=0.05)
 
 
+@pytest.mark.parametrize("method", ["spen", "dvn", "crf"])
+def test_methods_that_answer_by_inference_have_no_samples(method, blocks):
+    model = small(method, max_epochs=1).fit(blocks.X, blocks.Y)
+    with pytest.raises(
+        ConfigError, match=f"method='{method}' answers by inference on its energy, whose minimum is no distribution"
+    ):
+        model.sample(blocks.X, 2)
+
+
 def test_constant_labels_are_predicted_with_one_warning(blocks):
     Y = np.hstack([blocks.Y.toarray(), np.zeros((300, 1)), np.ones((300, 1))]).astype(int)
     with pytest.warns(ConstantLabelWarning, match="2 of 18 labels") as caught:

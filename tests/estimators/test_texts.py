@@ -21,6 +21,7 @@ from enstruct import (
     TextFeatures,
     find_label_issues,
 )
+from enstruct.encoders.text.trunk import load_trunk
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators.texts import LENGTH, ByBoth
 
@@ -307,8 +308,12 @@ def test_no_texts_at_all():
 
 
 def test_more_tokens_than_the_encoder_reads_are_said_once(folder, caplog):
-    model = EnergyMultiLabelClassifier("cross-entropy", encoder=TextEncoder(folder, max_tokens=99), **QUICK).fit(TEXTS, Y)
-    model.predict(NEW)
+    long = ["grain " * 50, *TEXTS[1:]]
+    load_trunk(folder).said.clear()
+    model = EnergyMultiLabelClassifier("cross-entropy", encoder=TextEncoder(folder, max_tokens=99, cache=False), **QUICK).fit(
+        long, Y
+    )
+    model.predict([*NEW, "grain " * 60])
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-        "max_tokens=99, and the encoder reads 32 tokens at once: longer texts are cut there"
+        f"1 of {len(long)} texts have more than 32 tokens (what the encoder reads at once) and are cut there"
     ]

@@ -50,6 +50,16 @@ def test_columns_of_a_frame_are_classes_by_name(classes):
         told_labels(frame.rename(columns={classes[0]: "q"}), labels)
 
 
+def test_columns_of_a_frame_are_labels_by_number():
+    """Of labels that y had as columns of an array: never by where a column stands."""
+    labels = LabelFormat("indicator", np.arange(3))
+    frame = pd.DataFrame([[1, HOLE, 0]], columns=[2, 1, 0])
+    np.testing.assert_array_equal(told_labels(frame, labels), [[0, HOLE, 1]])
+    np.testing.assert_array_equal(told_labels(frame[[2]], labels), [[HOLE, HOLE, 1]])
+    with pytest.raises(DataError, match="Unknown label in known 'a'"):
+        told_labels(pd.DataFrame([[1, 0, 1]], columns=list("abc")), labels)
+
+
 def test_a_column_of_classes():
     one = [[0, 1, 0], [HOLE] * 3]
     for known in (np.array([["b"], [None]], dtype=object), pd.DataFrame({"y": ["b", None]})):

@@ -82,8 +82,11 @@ def test_a_large_hierarchy_beside_another_rule():
 
 
 def test_soft_rules_over_many_labels_change_no_set():
-    system, p = RuleSystem.of([Soft(AtMost(20, list(range(40))), 1.0)], list(range(40))), marginals(40)
+    """What more is said of them than their number; probabilities that heed that are a recursion, and no graph."""
+    system, p = RuleSystem.of([Soft(AtMost(20, list(range(39))), 1.0), Soft(Implies(0, 39), 1.0)], list(range(40))), marginals(40)
     check_fixed(system)
+    with pytest.raises(ConfigError, match="prefer some numbers of 40 labels"):
+        check_fixed(RuleSystem.of([Soft(AtMost(20, list(range(40))), 1.0)], list(range(40))))
     chosen = p > 0.3
     np.testing.assert_array_equal(LegalSets(system)(torch.from_numpy(chosen), torch.from_numpy(p)).numpy(), chosen)
 

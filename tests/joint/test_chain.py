@@ -111,14 +111,15 @@ def test_a_sentence_alone_and_variants_of_what_it_may_be(joint):
         np.testing.assert_allclose(one.among(variants), expected, atol=1e-9)
 
 
-def test_samples_of_a_sentence_do_not_depend_on_the_others():
-    chain = linked(torch.randn(3, 5, K), torch.ones(3, 5, dtype=torch.bool), Links.none(K))
-    short = chain._replace(there=torch.tensor([[1, 1, 1, 0, 0]] * 3, dtype=torch.bool))
-    from enstruct.inference.chain import draw
-
-    alone = short._replace(unary=short.unary[1:2, :3], there=short.there[1:2, :3])
-    whole = draw(short, 7, torch.Generator().manual_seed(0))
-    assert torch.equal(whole[1:2, :, :3], draw(alone, 7, torch.Generator().manual_seed(0)))
+def test_samples_of_sentences_are_independent():
+    """Of two hundred copies of a sentence, in blocks of their own: as many have both tags as independent ones would."""
+    unary, there = torch.zeros(1, 3, K), torch.ones(1, 3, dtype=torch.bool)
+    blocks = [(np.array([i]), linked(unary, there, Links.none(K))) for i in range(200)]
+    drawn = ChainJoint(blocks, np.arange(0, 603, 3), K).sample(1, 0).reshape(200, 3)
+    shares = np.stack([(drawn == k).mean(0) for k in range(K)])
+    assert (np.abs(shares - 1 / K) < 5 * np.sqrt((1 - 1 / K) / K / 200)).all()
+    together = (drawn[1:] == drawn[:-1]).mean()
+    assert abs(together - 1 / K) < 5 * np.sqrt((1 - 1 / K) / K / 597)
 
 
 def test_nothing_possible_is_minus_infinity():

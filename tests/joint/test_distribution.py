@@ -56,6 +56,21 @@ def test_samples(joint, way):
     assert set(y.unique().tolist()) <= {0.0, 1.0}
 
 
+def test_samples_of_rows_that_are_apart_are_independent(joint, way):
+    """One draw each of many copies of a row: means as exact, and as much spread of a label's sum as independent rows have, where
+    rows with the same numbers would all be the same set."""
+    copies = joint.take(torch.zeros(400, dtype=torch.long))
+    exact = torch.softmax(log_densities(joint), 1)[0] @ all_sets().double()
+    assert len(copies.sample(1)[:, 0].unique(dim=0)) == 1
+    y = copies.apart().sample(1)[:, 0].double()
+    assert ((y.mean(0) - exact).abs() <= 5 * (exact * (1 - exact) / 400).sqrt() + 1e-3).all()
+    assert len(y.unique(dim=0)) > 10
+    again, another = copies.apart(), copies.apart()
+    first = again.sample(1)
+    assert torch.equal(first, another.sample(1))
+    assert not torch.equal(first, again.sample(1))  # its numbers go on
+
+
 def test_log_probability_of_whole_sets(joint, way):
     log_p = torch.log_softmax(log_densities(joint), 1)
     for number in (0, 21, 63):

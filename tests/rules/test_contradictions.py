@@ -1,11 +1,11 @@
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 from tests.rules.rule_truth import legal_sets, random_rule
 
 from enstruct.errors import ConfigError
-from enstruct.rules import AtLeast, Exactly, Excludes, Hierarchy, Implies, RuleSystem, Soft, predicate
+from enstruct.rules import AtLeast, AtMost, Exactly, Excludes, Hierarchy, Implies, RuleSystem, Soft, predicate
 from enstruct.rules.contradictions import check_possible, smallest_contradiction
 
 
@@ -37,6 +37,21 @@ def test_the_message_names_them():
         check_possible(RuleSystem.of(rules, "abcd"))
     with pytest.raises(ConfigError, match="No label set meets this rule: nothing is allowed"):
         check_possible(RuleSystem.of(predicate(lambda some: False, ["a", "b"], "nothing is allowed"), "abc"))
+
+
+def test_long_chains_show_where_they_begin_and_what_they_run_into():
+    labels = [f"label {k}" for k in range(9)]
+    chain = [Implies(one, other) for one, other in pairwise(labels)]
+    with pytest.raises(ConfigError) as error:
+        check_possible(RuleSystem.of([AtLeast(1, [labels[0]]), *chain, Exactly(0, [labels[8]])], labels))
+    assert "at least 1 of 'label 0'; 'label 0' implies 'label 1'; 6 more; 'label 7'" in str(error.value)
+    assert "exactly 0 of 'label 8'. Drop" in str(error.value)
+    assert len(str(error.value)) <= 300
+
+
+def test_preferences_alone_are_always_possible():
+    """Of labels too many to list, too."""
+    check_possible(RuleSystem.of(Soft(AtMost(3, range(13)), 1.0), range(13)))
 
 
 def test_edges_of_a_hierarchy_are_rules_of_their_own():

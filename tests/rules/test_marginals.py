@@ -1,8 +1,9 @@
 import numpy as np
+import pytest
 from tests.rules.rule_truth import legal_sets, random_rule
 
 from enstruct.data.hierarchy import Hierarchy
-from enstruct.rules import Exactly, Excludes, RuleSystem, Soft
+from enstruct.rules import AtLeast, AtMost, Exactly, Excludes, RuleSystem, Soft
 from enstruct.rules.marginals import legal_marginals
 
 
@@ -23,6 +24,39 @@ def test_soft_rules_weigh():
     q = legal_marginals(RuleSystem.of(Soft(Excludes(0, 1), 2.0), range(3)), p)
     both = 0.25 * np.exp(-2)
     np.testing.assert_allclose(q, [[(0.25 + both) / (0.75 + both), (0.25 + both) / (0.75 + both), 0.3]])
+
+
+@pytest.mark.parametrize(
+    ("rules", "n_labels"),
+    [
+        ([Exactly(7, range(16))], 16),
+        ([AtLeast(3, range(15)), Soft(AtMost(5, range(15)), 1.5)], 15),
+        ([Soft(AtMost(1, range(14)), 2.0)], 14),
+        ([Soft(AtLeast(12, range(14)), 0.7), Soft(AtMost(2, range(14)), 0.3)], 14),
+    ],
+)
+def test_rules_that_count_many_labels(rules, n_labels):
+    """More sets than are listed, against all of them."""
+    system = RuleSystem.of(rules, range(n_labels))
+    assert [len(group.cost) for group in system.groups] == [n_labels + 1]
+    assert system.approximations is None
+    p = np.random.default_rng(0).uniform(0.02, 0.9, (3, n_labels))
+    sets = ((np.arange(2**n_labels)[:, None] >> np.arange(n_labels)) & 1).astype(float)
+    broken = sets @ system.matrix.T.toarray() < system.least
+    cost = np.where(broken & system.binds, np.inf, broken * np.where(system.binds, 0, system.weight)).sum(1)
+    weight = np.exp(np.log(p) @ sets.T + np.log(1 - p) @ (1 - sets.T) - cost)
+    np.testing.assert_allclose(legal_marginals(system, p), weight @ sets / weight.sum(1, keepdims=True), rtol=1e-9)
+
+
+def test_sizes_that_are_all_but_impossible():
+    """Of six hundred labels one, and of labels that are hardly ever there five hundred: as probable as closed forms say."""
+    names = range(600)
+    half = legal_marginals(RuleSystem.of(Soft(AtMost(1, names), 2000.0), names), np.full((2, 600), 0.5))
+    np.testing.assert_allclose(half, 1 / 601, rtol=1e-9)
+    many = legal_marginals(RuleSystem.of(AtLeast(500, names), names), np.full((1, 600), 1e-4))
+    np.testing.assert_allclose(many.sum(), 500, rtol=1e-4)
+    exactly = legal_marginals(RuleSystem.of(Exactly(300, names), names), np.random.default_rng(0).random((2, 600)))
+    np.testing.assert_allclose(exactly.sum(1), 300)
 
 
 def test_hierarchies_raise_what_is_above():

@@ -72,6 +72,9 @@ def test_closure_has_all_that_labels_imply():
 
 
 def test_what_is_approximate_is_said_where_legal_sets_are_too_many_to_list():
-    assert RuleSystem.of(Exactly(7, range(20)), range(20)).approximations.startswith("Rules tie 20 labels")
+    tied = [Exactly(7, range(20)), Implies(0, 1)]
+    assert RuleSystem.of(tied, range(20)).approximations.startswith("Rules tie 20 labels")
+    assert RuleSystem.of([Soft(rule, 1.0) for rule in tied], range(20)).approximations.startswith("Rules tie 20 labels")
+    assert RuleSystem.of(tied[0], range(20)).approximations is None  # which only counts them
     assert RuleSystem.of([Exactly(1, range(20)), Soft(AtMost(9, range(20)), 1.0)], range(20)).approximations is None
     assert RuleSystem.of(Soft(AtMost(9, range(20)), 1.0), range(20)).approximations is None

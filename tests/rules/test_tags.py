@@ -223,6 +223,23 @@ def test_rules_of_which_no_sentence_is_left_are_named():
     assert all(system(list(few)).is_possible for few in itertools.combinations(rules, 2))
 
 
+def test_a_phrase_in_lists_that_contradict_each_other():
+    """Of one phrase; of others that overlap it the longer one counts, and a preference contradicts nothing."""
+    both = Gazetteer("P", ["Ada King", "Zorro"]), Gazetteer("Q", ["Rome", "Zorro"])
+    with pytest.raises(ConfigError, match="The phrase 'Zorro' is in two gazetteers, 'P' by one and 'Q' by one: take it out"):
+        system(both)
+    with pytest.raises(ConfigError, match="'P' by one and never 'P' by one"):
+        system([Gazetteer("P", ["Zorro"], must=False), both[0]])
+    for fine in (
+        [both[0], Soft(both[1], 1.0)],
+        [both[0], Gazetteer("Q", ["King"])],
+        [both[0], Gazetteer("Q", ["Zorro"], must=False)],
+        [both[0], both[0]],
+    ):
+        system(fine)
+
+
 def test_words():
     assert str(NeverFollows("O", "I-P")) == "'I-P' never follows 'O'"
-    assert str(Gazetteer("P", ["a b"], must=False)) == "1 phrases that are never 'P'"
+    assert str(Gazetteer("P", ["a b"], must=False)) == "'a b' is never 'P'"
+    assert str(Gazetteer("P", ["a b", "c", "d", "e", "f"])) == "'a b', 'c', 'd' and 2 more phrases are 'P'"

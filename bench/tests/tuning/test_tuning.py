@@ -47,6 +47,25 @@ def test_only_scores_of_answers_are_told_to_a_study(method, reported, task):
     assert steps == ([1, 2] if reported else [])
 
 
+def test_studies_in_a_database(task, tmp_path):
+    """By a URL, for workers on several hosts: one that opens it later sees the trials of the other."""
+    url = f"sqlite:///{tmp_path / 'trials.db'}"
+    tune("cross-entropy", task, open_study("s", url, {"about": 1}), 2)
+    assert len(ended(open_study("s", url, {"about": 1}))) == 2
+    with pytest.raises(ConfigError, match="holds trials of s with another about"):
+        open_study("s", url, {"about": 2})
+
+
+@pytest.mark.parametrize("url", ["sqlite:////nowhere/at/all/trials.db", "nothing://me:secret@host/trials"])
+def test_databases_that_are_not_there(url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="cannot be used") as caught:
+        open_study("s", url)
+    assert len(str(caught.value)) <= 300
+    assert "secret" not in str(caught.value)
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.solver is None])
 def test_every_network_method_takes_what_is_suggested_for_it(method):
     suggested = suggest(FixedTrial(_middle()), METHODS[method], 10)

@@ -11,7 +11,7 @@ from enstruct.encoders.text import convert, download
 def run(options: Namespace) -> None:
     own = options[options.action]
     if options.action == "fetch":
-        folder = download(own.name, own.revision)
+        folder = download(own.name, own.revision, own.pickled)
         say(f"{own.name} is in {folder}, as its checksums say: `enstruct train DATA --encoder {own.name}`")
     else:
         say(f"{convert(own.folder)} written")

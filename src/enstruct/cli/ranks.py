@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from enstruct.errors import ConfigError
+from enstruct.errors import ConfigError, shortened
 
 NEEDED = ("RANK", "MASTER_ADDR", "MASTER_PORT")
-JOINING = timedelta(minutes=5)
-"""In which all processes of a group must have come."""
+JOINING = timedelta(minutes=2)
+"""In which all processes of a group must have come; torch waits twice as long, as it tries again."""
 
 
 @contextmanager
@@ -40,7 +40,11 @@ def launched() -> Iterator[bool]:
         dist.init_process_group(store=dist.PrefixStore("enstruct", store), rank=rank, world_size=size)
     except (RuntimeError, ValueError) as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        raise ConfigError(f"The group of processes cannot be joined at {where}: {str(error).splitlines()[0][:120]}") from error
+        why = shortened(str(error).splitlines()[0], 100)
+        raise ConfigError(
+            f"The group of {os.environ['WORLD_SIZE']} processes cannot be joined at {where} ({why}): start all of them, as torchrun "
+            "does, or unset WORLD_SIZE for one alone."
+        ) from error
     try:
         yield dist.get_rank() == 0
     finally:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.data.rows import as_indicator
-from enstruct.errors import DataError
+from enstruct.errors import DataError, shown
 
 ROOT = "root"
 MOST_CELLS = 2**26
@@ -36,6 +36,11 @@ class Hierarchy:
         """Of every label that has any."""
         parents: dict[int, list[int]] = {}
         for parent, child in self.edges:
+            if not isinstance(parent, (int, np.integer)) or not isinstance(child, (int, np.integer)):
+                raise DataError(
+                    f"A label hierarchy goes by label numbers, and has the edge {shown((parent, child), 60)}: for names give "
+                    "Implies(child, parent) of enstruct.rules, one an edge."
+                )
             if not (0 <= parent < self.n_labels and 0 <= child < self.n_labels):
                 raise DataError(f"The label hierarchy has the edge {(parent, child)}, and labels 0 to {self.n_labels - 1}.")
             if parent != child:  # every label implies itself
@@ -51,8 +56,9 @@ class Hierarchy:
                 sorter.add(parent, child)
         try:
             return [*sorter.static_order()]
-        except CycleError:
-            raise DataError("The label hierarchy contains a cycle.") from None
+        except CycleError as error:
+            around = " above ".join(map(str, error.args[1][:6]))
+            raise DataError(f"The label hierarchy contains a cycle: {around}.") from None
 
     def check(self) -> None:
         """DataError for an edge to a label that is none, and for a cycle."""

@@ -208,11 +208,14 @@ class Writer:
         """Rows X, dense or CSR as the folder's, and their label sets. DataError for what is no number of single precision."""
         values = X.data if self.sparse else X
         with np.errstate(over="ignore"):
-            if not np.isfinite(np.asarray(values, dtype=np.float32)).all():
-                raise DataError(
-                    f"Among the rows from {self.rows} on (from 0) numbers are missing, infinite or beyond single precision: fill "
-                    "or scale them."
-                )
+            odd = ~np.isfinite(np.asarray(values, dtype=np.float32))
+        if odd.any():
+            at = np.argwhere(odd)[0]
+            row, feature = (np.searchsorted(X.indptr, at[0], "right") - 1, X.indices[at[0]]) if self.sparse else at
+            raise DataError(
+                f"Row {self.rows + int(row)}, feature {int(feature)} (both from 0): {values[tuple(at)]:g} is missing, infinite or "
+                "beyond single precision, and rows on disk are as they are: fill it first, as scikit-learn's SimpleImputer does."
+            )
         if self.sparse:
             csr = sparse.csr_matrix(X)
             csr.sort_indices()

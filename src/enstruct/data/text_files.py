@@ -23,7 +23,7 @@ from enstruct.data.kinds import is_text_file
 from enstruct.data.label_names import check_label_name, joined_otherwise
 from enstruct.data.opening import read_lines, stream_lines
 from enstruct.data.rows import as_indicator, indicator_of
-from enstruct.data.texts import as_array
+from enstruct.data.texts import as_array, is_writable
 from enstruct.errors import ParseError, shown
 
 TEXT, LABELS = "text", "labels"
@@ -44,8 +44,10 @@ def read_jsonl(path: Path | str, text: str = TEXT, labels: Any = LABELS, known: 
     for number, row in _objects(path):
         if not isinstance(row.get(text), str):
             there = ", ".join(shown(name, 20) for name in [*row][:5])
-            what = "is missing" if row.get(text) is None else "is no text"
+            what = "is no text" if row.get(text) is not None else "is null" if text in row else "is missing"
             raise ParseError(f'the field {shown(text, 30)} {what} (there are {there}): give "" for an empty text', path, number)
+        if not is_writable(row[text]):
+            raise ParseError(f"the field {shown(text, 30)} holds half a character (a lone surrogate): take it out", path, number)
         texts.append(row[text])
         value = row.get(field)
         if isinstance(value, str):

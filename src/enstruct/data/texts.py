@@ -36,12 +36,20 @@ def as_texts(X: Any) -> list[str]:
     for row, text in enumerate(_column(X) or ()):
         if not isinstance(text, str):
             raise DataError(f"Row {row} of X is {_kind(text)}.")
-        if not text.isascii() and not _is_writable(text):
+        if not text.isascii() and not is_writable(text):
             raise DataError(
-                f"Row {row} of X holds bytes that were no UTF-8 (surrogates): read the file with its own encoding, as latin-1."
+                f"Row {row} of X holds half a character (a lone surrogate): read the file with its own encoding, as latin-1, or "
+                "take it out of the text."
             )
         texts.append(str(text))
     return texts
+
+
+def check_some_text(X: Any) -> None:
+    """DataError where all rows are missing, so that nothing says whether they were to be texts."""
+    column = _column(X)
+    if column is not None and len(column) and all(map(_is_missing, column)):
+        raise DataError(f"Row 0 of X is {_kind(None)}.")
 
 
 def as_array(texts: Sequence[str]) -> NDArray[np.object_]:
@@ -57,6 +65,8 @@ def _column(X: Any) -> Any:
         return list(X.iloc[:, 0]) if hasattr(X, "iloc") else list(X[X.columns[0]])
     if isinstance(X, (list, tuple)):
         return X
+    if "string" in str(getattr(X, "type", "")) and hasattr(X, "to_pylist"):  # Arrow's
+        return X.to_pylist()
     if getattr(getattr(X, "dtype", None), "kind", "O") not in "OUST":  # numbers
         return None
     if getattr(X, "ndim", None) == 2 and X.shape[1] == 1:  # as a ColumnTransformer hands on a column of an array
@@ -78,7 +88,8 @@ def _kind(entry: Any) -> str:
     return f"of type {type(entry).__name__}, and the others are texts: make a string of it"
 
 
-def _is_writable(text: str) -> bool:
+def is_writable(text: str) -> bool:
+    """Whether it is made of whole characters."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -196,6 +196,15 @@ OBSERVED: dict[str, type[BoostedTrees | LinearPredictor | ObservedNetwork]] = {
 """What an :class:`ObservedBase` of this name fits, for loading."""
 
 
+OF_OBSERVED = {
+    "binary-relevance": "linear",
+    "linear-svm": "linear-svm",
+    "cross-entropy": "network",
+    **{name: name for name in GROWERS},
+}
+"""A method's name -> the :class:`ObservedBase` that is its like where labels have holes."""
+
+
 def _dense(X: Any) -> NDArray[Any]:
     return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
@@ -210,10 +219,14 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
         raise unknown_name("base", base, ["auto", *METHODS])
     if isinstance(base, (str, Method)):
         method = METHODS[base] if isinstance(base, str) else base
+        if not complete and base in OF_OBSERVED:
+            _refuse_tuned(encoder, method.name)
+            return ObservedBase(OF_OBSERVED[base])
         if not complete:
+            names = ", ".join(map(repr, OF_OBSERVED))
             raise ConfigError(
-                f"base={method.name!r} needs every label of every row, and y has holes: use base='auto' or a classifier of one "
-                "label."
+                f"base={method.name!r} needs every label of every row, and y has holes: take 'auto', a classifier of one label, "
+                f"or one of {names}."
             )
         if method.solver is not None:
             _refuse_tuned(encoder, method.name)

@@ -75,8 +75,10 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
     p = _predicted(model, X)
     if isinstance(p, list):
         columns = []
-        for one, classes in zip(p, model.classes_, strict=True):
-            present = np.flatnonzero(np.asarray(classes) == 1)
+        for one, classes in zip(p, map(np.asarray, model.classes_), strict=True):
+            if not np.isin(classes, (0, 1)).all():
+                raise _of_other_classes(model, classes)
+            present = np.flatnonzero(classes == 1)
             columns.append(one[:, present[0]] if len(present) else np.zeros(len(one)))
         p = np.stack(columns, axis=1)
     p = np.asarray(p.toarray() if sparse.issparse(p) else p, dtype=np.float64)
@@ -90,14 +92,18 @@ def probability_of(model: Any, X: Any) -> NDArray[np.float64]:
     probabilities of another shape."""
     classes = np.asarray(getattr(model, "classes_", (0, 1)))
     if classes.shape != (2,) or not np.array_equal(classes, (0, 1)):
-        raise ConfigError(
-            f"base=: {type(model).__name__} was taught 0 and 1, and has the classes {shown(classes.tolist(), 60)}: it must keep "
-            "those that it is given."
-        )
+        raise _of_other_classes(model, classes)
     p = np.asarray(_predicted(model, X), dtype=np.float64)
     if p.shape != (X.shape[0], 2):
         raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give ({X.shape[0]}, 2), no and yes, not {p.shape}.")
     return _checked(p[:, 1], model)
+
+
+def _of_other_classes(model: Any, classes: NDArray[Any]) -> ConfigError:
+    return ConfigError(
+        f"base=: {type(model).__name__} was taught 0 and 1, and has the classes {shown(classes.tolist(), 60)}: it must keep "
+        "those that it is given."
+    )
 
 
 def _predicted(model: Any, X: Any) -> Any:

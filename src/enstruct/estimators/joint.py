@@ -252,7 +252,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             if rules_of_energy is not None:
                 ruled = ruled[are_possible(rules_of_energy, table.Y)]
             ruled = table.few(ruled, FILLED)
-            whole = self._joint(logits[ruled], seed).sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
+            whole = self._joint(logits[ruled], seed).apart().sample(1, torch.from_numpy(table.Y[ruled]))[:, 0].numpy()
         rows = Rows(table.X[ruled], as_indicator(whole), None if table.weight is None else table.weight[ruled])
         rules = LabelRules.fit(p[ruled], rows, self.metric, "auto" if self.decision in RISKS else self.decision, None)
         self.rules_, self.decision_, self.decision_scores_ = rules.rules, rules.decision, rules.scores
@@ -452,11 +452,14 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         return [(as_indicator(self._expanded(np.concatenate(part), self.constants_)), p) for part in parts]
 
     def sample(self, X: Any, n: int = 1, *, known: Any = None, random_state: Any = None) -> NDArray[np.uint8]:
-        """(rows, n, labels) label sets from the joint, given what is told."""
+        """(rows, n, labels) label sets from the joint, given what is told: independent draws, from row to row too.
+
+        ``random_state``: None, that of ``fit``, for the same draws of the same rows each time; another whole number, or a
+        generator that goes on (:class:`numpy.random.RandomState`), for others."""
         whole(1, 2**31)("n", n)
         logits, told = self._asked(X, known)
         seed = self.seed_ if random_state is None else seed_of(random_state)
-        drawn = self._joint(logits, seed).sample(n, torch.from_numpy(told)).numpy()
+        drawn = self._joint(logits, seed).apart().sample(n, torch.from_numpy(told)).numpy()
         return self._expanded(drawn, self.constants_).astype(np.uint8)
 
     def log_prob(self, X: Any, y: Any, *, known: Any = None, return_error: bool = False) -> Any:

@@ -124,7 +124,7 @@ class LabelAnswers:
         if self.legality is None:
             drawn = dense(LabelSpace(logits.shape[1]).sample(logits, n)).numpy()
         else:
-            drawn = independent(logits, int(torch.randint(2**31, ())), self.legality.varying).sample(n).numpy()
+            drawn = independent(logits, int(torch.randint(2**31, ())), self.legality.varying).apart().sample(n).numpy()
         return self.data.constants.expand_numbers(drawn).astype(np.uint8)
 
     def legal(self, p: NDArray[Any]) -> NDArray[Any]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from enstruct.estimators.joint import JointMultiLabelClassifier
 
 JOINT_METHOD = "joint"
-SHARED = ("base", "encoder", "metric", "decision", "n_iter_no_change", "rules", "random_state")
+SHARED = ("base", "minutes", "folds", "encoder", "metric", "decision", "n_iter_no_change", "rules", "random_state")
 """Parameters that a joint distribution has too."""
 
 
@@ -65,7 +65,10 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "linear-svm", "label-tree", "label-tree-tfidf" (for very many labels), "extra-trees", "boosting", "lightgbm", "catboost"
         (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
-        Of the method "joint": what gives the marginals, as there. ``encoder`` (a TextEncoder), ``metric``, ``decision``,
+        Of the method "joint": what gives the marginals, as there.
+    minutes, folds : float, default=3, and int, default=5
+        Of "joint": how long "auto" may try bases and, as long again, terms of the energy; how many parts of the rows are
+        left out in turn, for the base's marginals of rows that it has not seen. ``encoder`` (a TextEncoder), ``metric``, ``decision``,
         ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and ``random_state`` are the other
         parameters that it has; any of the rest needs a method of networks to act on.
     metric : str, default="example-f1"
@@ -130,6 +133,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         method: Any = "joint",
         *,
         base: Any = "auto",
+        minutes: float = 3.0,
+        folds: int = 5,
         metric: str = "example-f1",
         decision: str = "auto",
         hidden: int = 400,
@@ -173,10 +178,12 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     def _check_parameters(self) -> Method:
         if isinstance(self.method, str) and self.method not in METHODS:
             raise unknown_name("method", self.method, [JOINT_METHOD, *METHODS])
-        if not _equal(self.base, "auto"):
-            raise ConfigError(
-                f"base= is what method='joint' stands on, and method={_name(self.method)} has none: leave one of them out."
-            )
+        for name, default in (("base", "auto"), ("minutes", 3.0), ("folds", 5)):
+            if not _equal(getattr(self, name), default):
+                raise ConfigError(
+                    f"{name}= is of what method='joint' stands on, and method={_name(self.method)} has no base: leave one of "
+                    "them out."
+                )
         return super()._check_parameters()
 
     def _check_idle(self) -> None:
@@ -405,7 +412,10 @@ def _joint_class() -> type[JointMultiLabelClassifier]:
 
 
 def _has_none(what: str, method: Any) -> ConfigError:
-    return ConfigError(f"{what} needs a joint distribution over labels, and method={_name(method)} has none: fit method='joint'.")
+    return ConfigError(
+        f"{what} is answered by a joint distribution over labels, and method={_name(method)} answers by its networks, label by "
+        "label: fit method='joint'."
+    )
 
 
 def _name(method: Any) -> str:

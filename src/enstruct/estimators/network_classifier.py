@@ -394,8 +394,14 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
         return networks.energies(Rows(inputs, indicator[:, self.data_.constants.varying]))
 
     def sample(self, X: Any, n: int = 1, random_state: Any = None) -> NDArray[np.uint8]:
-        """(rows, n, labels) independent draws from the predictor's distribution."""
+        """(rows, n, labels) draws of independent labels, by the predictor's marginals; ConfigError of methods whose energy
+        answers, which have no such distribution."""
         check_whole(1, n=n)
+        if (method := self._method()).inference is not None:
+            raise ConfigError(
+                f"method={method.name!r} answers by inference on its energy, whose minimum is no distribution to be sampled: "
+                "take method='joint', whose samples are of whole label sets, or a method with a predictor that answers."
+            )
         seed("random_state", random_state)
         answers, start = self._answers(), self.random_state if random_state is None else random_state
         with seeded(int(random_state) if is_whole(random_state) else seed_of(start)):

@@ -330,8 +330,13 @@ class EnergySegmenter(EnergyEstimator):
         self._networks()  # first, as it asks whether the segmenter is fitted
         rule = self.decision_ if decision is None else decision
         one_of("decision rule", MASK_RULES)("decision", rule)
-        answers = self._given(X, refine, known)
-        return _stacked([self.masks_.decode(self._decided(p, rule, told)) for p, told in answers])
+        masks = []
+        for i, (p, told) in enumerate(self._given(X, refine, known)):
+            try:
+                masks.append(self.masks_.decode(self._decided(p, rule, told)))
+            except DataError as error:  # of what rules leave of this image
+                raise DataError(f"Image {i}: {error}") from error
+        return _stacked(masks)
 
     def _given(self, X: Any, refine: int | None, known: Any) -> list[tuple[NDArray[np.float32], NDArray[np.int64] | None]]:
         """Of each image its probabilities, and what was told of it, None where nothing was."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from enstruct.data.sentences import Sentences, TagSequences
-from enstruct.errors import DataError, shortened, shown
+from enstruct.errors import DataError, nearest_name, shortened, shown
 from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes
 from enstruct.estimators.tag_rules import plain_words, tag_system
@@ -199,8 +199,8 @@ class TagJoint:
                         continue
                     if not isinstance(tag, str) or tag not in table:
                         raise DataError(
-                            f"{what} has {shown(tag)} for token {t} of sentence {i}, which training has not seen: its tags are "
-                            f"{shortened(', '.join(map(str, user_tags)), 120)}."
+                            f"{what} has {shown(tag)} for token {t} of sentence {i}, which training has not seen."
+                            f"{nearest_name(tag, user_tags)} Its tags are {shortened(', '.join(sorted(user_tags)), 120)}."
                         )
                     may[i][t] &= table[tag]
         whole = np.concatenate(may) if may else np.zeros((0, len(self.tags.tags)), dtype=bool)

@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
-from enstruct.data.texts import are_texts, as_array, as_texts
+from enstruct.data.texts import are_texts, as_array, as_texts, check_some_text
 from enstruct.data.tokens import TokenRows
 from enstruct.encoders.text import TextEncoder, TextFeatures
 from enstruct.errors import ConfigError, DataError
@@ -63,7 +63,6 @@ class ByEncoder:
 
     @classmethod
     def of(cls, encoder: TextEncoder) -> Self:
-        encoder.say_where_texts_end()
         return cls(clone(encoder), encoder.trunk.digest)
 
     def rows(self, texts: Sequence[str]) -> Any:
@@ -135,6 +134,7 @@ def rows_of(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     if not texts and trained_on_texts and isinstance(X, (list, tuple)) and not len(X):
         raise DataError("X holds no text: give it one at least.")
     if not texts and trained_on_texts:
+        check_some_text(X)
         raise DataError("This model was trained on texts, and X is something else: give it a list or column of strings.")
     if not texts:
         return X

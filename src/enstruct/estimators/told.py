@@ -60,7 +60,7 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
             )
         return labels.encode(known).toarray().astype(np.float32)
     columns = getattr(known, "columns", None)
-    if columns is not None and (labels.kind != "indicator" or labels.classes.dtype.kind == "U"):
+    if columns is not None and (what == "known" or labels.kind != "indicator" or labels.classes.dtype.kind == "U"):
         place, names = {str(name): i for i, name in enumerate(columns)}, [str(name) for name in labels.classes.tolist()]
         for name in place:
             if name not in names:

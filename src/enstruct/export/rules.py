@@ -20,8 +20,13 @@ from enstruct.rules.system import Group
 
 
 def check_fixed(system: RuleSystem) -> None:
-    """ConfigError for rules that an integer program decides."""
+    """ConfigError for rules that an integer program decides, and for preferences that weigh by a recursion over labels."""
     for group in system.groups:
+        if len(group.cost) and not system.binds[group.rows].any():
+            raise ConfigError(
+                f"Its rules prefer some numbers of {len(group.labels)} labels to others, which the graph does not weigh: let "
+                "enstruct answer, or export a model without that preference."
+            )
         if not group.is_hierarchy and not group.listed and system.binds[group.rows].any():  # soft ones change no set
             raise ConfigError(
                 f"Its rules tie {len(group.labels)} labels together, more than have a list of legal sets: every answer is an "

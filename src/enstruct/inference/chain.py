@@ -118,21 +118,19 @@ def energies(p: Potentials, tags: Tensor) -> Tensor:
 
 @torch.no_grad()
 def draw(p: Potentials, n: int, generator: torch.Generator) -> Tensor:
-    """(batch, n, time) tag numbers of independent samples; 0 where there is no token. All rows use the same random numbers, so
-    that a row's samples do not depend on the others."""
+    """(batch, n, time) tag numbers of independent samples, from row to row too; 0 where there is no token."""
     batch, time = p.there.shape
     forward = [-p.unary[:, 0] - p.start]
     for t in range(1, time):
         onward = torch.logsumexp(forward[-1].unsqueeze(2) - p.into(t), dim=1) - p.unary[:, t]
         forward.append(torch.where(p.there[:, t : t + 1], onward, forward[-1]))
-    uniform = torch.stack([torch.rand(n, generator=generator, dtype=torch.float64) for _ in range(time)])
-    last = (p.there.sum(1) - 1).clamp(min=0)
-    tag = _drawn((forward[-1] - p.end).unsqueeze(1).expand(-1, n, -1), uniform[last])
+    uniform = torch.rand(time, batch, n, generator=generator, dtype=torch.float64)
+    tag = _drawn((forward[-1] - p.end).unsqueeze(1).expand(-1, n, -1), uniform[time - 1])
     out = [tag]
     for t in range(time - 1, 0, -1):
         links = p.into(t).expand(batch, -1, -1).transpose(1, 2)  # (batch, to, from)
         before = forward[t - 1].unsqueeze(1) - links.gather(1, tag.unsqueeze(2).expand(-1, -1, links.shape[2]))
-        tag = torch.where(p.there[:, t : t + 1], _drawn(before, uniform[t - 1].expand(batch, -1)), tag)  # beyond the end: stay
+        tag = torch.where(p.there[:, t : t + 1], _drawn(before, uniform[t - 1]), tag)  # beyond the end: stay
         out.append(tag)
     return torch.stack(out[::-1], dim=2) * p.there.unsqueeze(1)
 

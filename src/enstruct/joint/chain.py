@@ -214,9 +214,9 @@ class ChainJoint:
 
     def sample(self, n: int, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """(tokens, n) of independent sequences."""
-        out = np.zeros((int(self.offsets[-1]), n), dtype=np.int64)
+        out, generator = np.zeros((int(self.offsets[-1]), n), dtype=np.int64), torch.Generator().manual_seed(seed)
         for some, chain in self._clamped(allowed):
-            self._put(out, some, draw(chain, n, torch.Generator().manual_seed(seed)).transpose(1, 2).numpy())
+            self._put(out, some, draw(chain, n, generator).transpose(1, 2).numpy())
         return out
 
     def among(self, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -29,6 +29,9 @@ class Classes:
     def hurried(self) -> Classes:
         return self
 
+    def apart(self) -> Classes:
+        return self
+
     def marginals(self, known: Tensor | None = None, *_: Any) -> Tensor:
         """(rows, classes)."""
         return self._log_p(known).exp()

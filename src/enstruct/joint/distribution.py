@@ -54,6 +54,7 @@ class Joint:
         self.rules = rules if rules is not None and len(rules.inequalities) else None
         self._compiled = None if self.rules is None else Compiled(self.rules)
         self._sampler: Any = gibbs
+        self._own: tuple[torch.Generator, torch.Generator] | None = None
 
     def take(self, rows: Tensor) -> Joint:
         out = copy(self)
@@ -64,6 +65,13 @@ class Joint:
         """That answers one row at a time as fast as it can (:mod:`enstruct.joint.one_row`)."""
         out = copy(self)
         out._sampler = one_row
+        return out
+
+    def apart(self) -> Joint:
+        """Whose samples are independent from row to row. A row's then depend on the rows that it is asked with, where
+        otherwise all rows have the same random numbers: least noise in what is held against one another."""
+        out = copy(self)
+        out._own = self._generator(), self._generator(of_moves=True)
         return out
 
     @torch.no_grad()
@@ -91,17 +99,17 @@ class Joint:
 
     @torch.no_grad()
     def sample(self, n: int, known: Tensor | None = None, sweeps: int = SWEEPS) -> Tensor:
-        """(rows, n, labels) label sets: exact where states are enumerated, else the ends of n chains."""
-        known = self._told(known)
+        """(rows, n, labels) label sets: exact where states are enumerated, else the ends of n chains. See :meth:`apart`."""
+        known, shared = self._told(known), self._own is None
         start = self._start(known)[1]
         sampled = self._possible(known, start)  # what is all but impossible is drawn by itself
-        drawn = torch.rand(1, n, known.shape[1], generator=self._generator()) < torch.nan_to_num(sampled).unsqueeze(1)
-        out = drawn.to(known.dtype)
+        uniform = torch.rand(1 if shared else len(known), n, known.shape[1], generator=self._generator())
+        out = (uniform < torch.nan_to_num(sampled).unsqueeze(1)).to(known.dtype)
         for rows, problem, few in self._blocks(sampled, start, n):
             if problem.free.shape[1] <= enumeration.MOST_FREE:
-                y = enumeration.draw(problem, n, self._generator())
+                y = enumeration.draw(problem, n, self._generator(), shared)
             else:
-                y = self._sampler.draw(problem, few, n, sweeps, self._generator(), known.shape[1])
+                y = self._sampler.draw(problem, few, n, sweeps, self._generator(), known.shape[1], shared)
             free = problem.free.unsqueeze(1).expand(-1, n, -1)
             out[rows] = out[rows].scatter(2, free, torch.where(problem.real.unsqueeze(1), y, out[rows].gather(2, free)))
         return out
@@ -140,8 +148,11 @@ class Joint:
         known = torch.full_like(self.start, torch.nan) if known is None else known
         return known if self.rules is None else torch.from_numpy(follow(self.rules, known.numpy()))
 
-    def _generator(self) -> torch.Generator:
-        return torch.Generator().manual_seed(self.seed)
+    def _generator(self, of_moves: bool = False) -> torch.Generator:
+        """A new one each time, unless rows are apart; moves under rules share no numbers with sweeps."""
+        if self._own is not None:
+            return self._own[of_moves]
+        return torch.Generator().manual_seed(self.seed + of_moves)
 
     def _start(self, known: Tensor) -> tuple[Tensor, Tensor]:
         """(means with told labels as told, means)."""
@@ -171,7 +182,8 @@ class Joint:
         problem = cast(Clamped, (ClampedResidual.among_all if among_all else ClampedResidual.of)(self.energy, state, known))
         if compiled is None:
             return problem
-        return cast(Clamped, Ruled(rows, problem, compiled, known, mean, torch.Generator().manual_seed(self.seed + 1)))
+        moves = self._generator(of_moves=True)
+        return cast(Clamped, Ruled(rows, problem, compiled, known, mean, moves, shared=self._own is None))
 
     def _blocks(
         self,

@@ -39,11 +39,12 @@ def marginals(problem: Clamped) -> Tensor:
     return (weights @ states(problem.free.shape[1]).double()).float()
 
 
-def draw(problem: Clamped, n: int, generator: torch.Generator) -> Tensor:
-    """(rows, n, T) independent exact samples; a row's do not depend on the other rows."""
+def draw(problem: Clamped, n: int, generator: torch.Generator, shared: bool = True) -> Tensor:
+    """(rows, n, T) exact samples, a row's independent of each other. ``shared``: all rows' by the same numbers, so that a row's
+    do not depend on what other rows there are; else independent from row to row."""
     cumulative = torch.softmax(log_densities(problem), 1).cumsum(1)
-    uniform = torch.rand(1, n, generator=generator, dtype=torch.float64) * cumulative[:, -1:]
-    index = torch.searchsorted(cumulative, uniform.expand(len(cumulative), -1).contiguous())
+    uniform = torch.rand(1 if shared else len(cumulative), n, generator=generator, dtype=torch.float64) * cumulative[:, -1:]
+    index = torch.searchsorted(cumulative, uniform.contiguous())
     return states(problem.free.shape[1])[index.clamp(max=cumulative.shape[1] - 1)]
 
 

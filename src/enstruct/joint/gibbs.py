@@ -6,7 +6,7 @@ those conditionals, not of the draws. The spread of the chains' own means bounds
     max_t  sd over chains of (mean over sweeps of sigma(s_t)) / sqrt(chains)  <=  tolerance
 
 whatever the autocorrelation within a chain. All rows use the same uniform numbers, label by label: what is answered for a row
-does not depend on the others it is asked with.
+does not depend on the others it is asked with. Samples that are to be independent from row to row have numbers for every row.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ class Estimate(NamedTuple):
 
 
 class Uniforms:
-    """The same numbers for all rows: (labels, chains) a sweep, read by the numbers of the free labels."""
+    """The same numbers for all rows, (labels, chains) a sweep, read by the numbers of the free labels; not ``shared``, each its
+    own."""
 
-    def __init__(self, n_labels: int, chains: int, generator: torch.Generator) -> None:
-        self.shape, self.generator = (n_labels, chains), generator
+    def __init__(self, n_labels: int, chains: int, generator: torch.Generator, shared: bool = True) -> None:
+        self.shape, self.generator, self.shared = (n_labels, chains), generator, shared
 
     def sweep(self, free: Tensor) -> Tensor:
         """(T, rows, chains)."""
+        if not self.shared:
+            return torch.rand(*free.T.shape, self.shape[1], generator=self.generator)
         return torch.rand(self.shape, generator=self.generator)[free.T]
 
     def start(self, free: Tensor, p: Tensor) -> Tensor:
@@ -89,9 +92,11 @@ def _spread(means: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def draw(problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int) -> Tensor:
+def draw(
+    problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int, shared: bool = True
+) -> Tensor:
     """(rows, n, T): the states of n chains after so many sweeps."""
-    uniforms = Uniforms(n_labels, n, generator)
+    uniforms = Uniforms(n_labels, n, generator, shared)
     walk = problem.chains(problem.legal(uniforms.start(problem.free, start)))
     for _ in range(sweeps):
         sweep(walk, uniforms.sweep(problem.free))

@@ -109,4 +109,4 @@ def _tables(system: RuleSystem, group: Group) -> Iterator[Group]:
             continue
         states = legal_states(system.matrix[rows][:, labels], system.least[rows])
         if states is not None:
-            yield Group(labels, rows, True, states, np.zeros(len(states)), False)
+            yield Group(labels, rows, True, states, np.zeros(len(states)), np.zeros(0), False)

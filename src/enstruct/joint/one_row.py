@@ -119,11 +119,13 @@ def marginals(
 
 
 @torch.no_grad()
-def draw(problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int) -> Tensor:
+def draw(
+    problem: Clamped, start: Tensor, n: int, sweeps: int, generator: torch.Generator, n_labels: int, shared: bool = True
+) -> Tensor:
     """As :func:`enstruct.joint.gibbs.draw`."""
     row = residual_of_one_row(problem)
     if row is None:
-        return gibbs.draw(problem, start, n, sweeps, generator, n_labels)
+        return gibbs.draw(problem, start, n, sweeps, generator, n_labels, shared)
     walk = _Walk(row, start, n, generator, n_labels)
     walk.sweep(sweeps)
     return torch.from_numpy(walk.y).unsqueeze(0)

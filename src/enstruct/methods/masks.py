@@ -7,7 +7,8 @@
 - Perturbed samples vary in patches, and strongly: an energy that has seen soft candidates only takes crispness for truth, and
   drives the predictor to be sure of nothing but background.
 - DVN's value network is an overlap, and learns from mixtures of every value. With convolutions and dense layers over image and
-  mask, or with DVN's three candidates, its optimum lies far from masks.
+  mask inference from the uniform start does not find the optimum at masks (docs/masks.md); DVN's three candidates put it
+  elsewhere.
 - Its inference takes Adam's steps from the uniform distribution: a gradient step on one number an image hardly moves a pixel.
 """
 

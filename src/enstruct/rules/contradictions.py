@@ -23,7 +23,7 @@ def smallest_contradiction(system: RuleSystem) -> list[int]:
     be met."""
     for group in system.groups:
         rows = group.rows[system.binds[group.rows]]
-        if not len(group.states) and not _possible(system, rows):
+        if len(rows) and not len(group.states) and not _possible(system, rows):
             return _smallest(system, _units(system, rows))
     return []
 

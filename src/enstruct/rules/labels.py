@@ -25,6 +25,7 @@ from enstruct.data.hierarchy import Hierarchy
 from enstruct.errors import ConfigError, shown
 from enstruct.rules.inequality import Inequality, at_least
 from enstruct.rules.soft import Soft, bare
+from enstruct.validation import is_whole
 
 MOST_TABLED = 10
 """Labels of a predicate, of which all sets are tried."""
@@ -251,7 +252,7 @@ def _at_least(k: Any, labels: Any, number: Number, rule: Any, least: int = 1) ->
         raise ConfigError(
             f"The rule {str(rule)!r:.150} needs {least} label{'s' if least > 1 else ''} at least; it has {len(literals)}."
         )
-    if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k <= len(literals):
+    if not is_whole(k) or not 0 <= k <= len(literals):
         raise ConfigError(
             f"The rule {str(rule)!r:.150} needs a whole number between 0 and {len(literals)}, how many labels it has."
         )

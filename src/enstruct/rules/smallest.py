@@ -18,6 +18,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from enstruct.errors import ConfigError, shortened
 
 MOST_ROUNDS = 500
+MOST_WORDS = 220
+"""Characters of rules in a message."""
 
 
 def smallest_conflict(n: int, possible: Callable[[list[int]], bool]) -> list[int]:
@@ -37,10 +39,17 @@ def smallest_conflict(n: int, possible: Callable[[list[int]], bool]) -> list[int
 
 
 def refused(what: str, words: Sequence[Any]) -> ConfigError:
-    """That no ``what`` meets the rules of these words, with at most four of them."""
-    several = "; ".join(shortened(str(one), 200 // len(words)) for one in words[:4])
+    """That no ``what`` meets the rules of these words: all of them where they fit, else the two at either end, where a chain of
+    consequences begins and what it runs into stands."""
     together = "this rule" if len(words) == 1 else "these rules together"
-    return ConfigError(f"No {what} meets {together}: {several}{'; ...' if len(words) > 4 else ''}. Drop or mend one.")
+    each = [str(one) for one in words]
+    several = "; ".join(each)
+    if len(several) > MOST_WORDS:
+        shown = each if len(each) <= 4 else [*each[:2], *each[-2:]]
+        between = [] if len(each) <= 4 else [f"{len(each) - 4} more"]
+        parts = [shortened(one, (MOST_WORDS - 12) // len(shown)) for one in shown]
+        several = "; ".join([*parts[:2], *between, *parts[2:]])
+    return ConfigError(f"No {what} meets {together}: {several}. Drop or mend one.")
 
 
 def _hitting(n: int, sets: list[NDArray[np.intp]]) -> NDArray[np.intp]:

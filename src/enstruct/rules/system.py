@@ -36,13 +36,15 @@ CELLS = 2**22
 class Group:
     """Labels tied together by the inequalities numbered ``rows``. Where they are ``listed``, ``states`` (states, labels of the
     group) are all sets of them that no binding inequality forbids, and ``penalty`` (states,) what soft ones cost, in nats; where
-    these are too many, both are empty."""
+    these are too many, both are empty. Where the inequalities of such a group only count its labels, ``cost`` (labels + 1,) is
+    what sets of each size cost, infinity of those that are forbidden; else it is empty."""
 
     labels: NDArray[np.intp]
     rows: NDArray[np.intp]
     listed: bool
     states: NDArray[np.uint8]
     penalty: NDArray[np.float64]
+    cost: NDArray[np.float64]
     is_hierarchy: bool
     """Whether what binds it is that labels imply others, and never one another."""
 
@@ -75,7 +77,8 @@ class RuleSystem:
 
         for k, rule in enumerate(several):
             if not is_over_labels(rule):
-                raise ConfigError(f"rules= takes rules of enstruct.rules over labels, not {rule!r:.80}.")
+                line = " A rule in words is read by enstruct.rules.parse_rule." if isinstance(rule, str) else ""
+                raise ConfigError(f"rules= takes rules of enstruct.rules over labels, not {rule!r:.80}.{line}")
             tree = bare(rule)
             if isinstance(tree, Hierarchy):
                 if not is_whole(tree.n_labels) or tree.n_labels != len(names):
@@ -131,7 +134,8 @@ class RuleSystem:
         states = np.zeros((0, len(labels)), dtype=np.uint8) if found is None else found
         penalty = ((states @ A[~binds].T < least[~binds]) * self.weight[rows][~binds]).sum(1)
         is_hierarchy = _is_hierarchy([self.inequalities[k] for k in rows[binds]])
-        return Group(labels, rows, found is not None, states, penalty, is_hierarchy)
+        cost = _of_sizes([self.inequalities[k] for k in rows], self.weight[rows], len(labels)) if found is None else np.zeros(0)
+        return Group(labels, rows, found is not None, states, penalty, cost, is_hierarchy)
 
     @cached_property
     def tied(self) -> NDArray[np.bool_]:
@@ -189,12 +193,12 @@ class RuleSystem:
     @property
     def approximations(self) -> str | None:
         """What answers are sampled and not exact, in a sentence; None where all legal sets are listed."""
-        sizes = [len(group.labels) for group in self.groups if not group.listed and self.binds[group.rows].any()]
+        sizes = [len(group.labels) for group in self.groups if not group.listed and not len(group.cost)]
         if not sizes:
             return None
         return (
-            f"Rules tie {max(sizes):,} labels with more legal sets than can be listed: decided sets are exact, probabilities "
-            "and samples of a joint under them are approximate."
+            f"Rules tie {max(sizes):,} labels with more legal sets than can be listed: decided sets are exact. A joint that is "
+            "told something samples, approximately; other probabilities heed implications alone."
         )
 
     # -- what label sets break ------------------------------------------------------------------------
@@ -276,6 +280,16 @@ class RuleSystem:
     def _some(self, at: NDArray[np.intp]) -> Self:
         inequalities = tuple(self.inequalities[k] for k in at)
         return replace(self, inequalities=inequalities, owner=self.owner[at], weight=self.weight[at])
+
+
+def _of_sizes(inequalities: Sequence[Inequality], weight: NDArray[np.float64], n_labels: int) -> NDArray[np.float64]:
+    """(labels + 1,) what sets of each size cost in nats; empty where more is said of them than how many labels they have."""
+    size, cost = np.arange(n_labels + 1), np.zeros(n_labels + 1)
+    for one, nats in zip(inequalities, weight, strict=True):
+        if len(one.labels) < n_labels or (one.plus and one.minus):
+            return np.zeros(0)
+        cost[(size if one.plus else -size) < one.least] += nats
+    return cost
 
 
 def _is_hierarchy(bind: Sequence[Inequality]) -> bool:

@@ -83,14 +83,17 @@ class AtMostOnce:
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """``phrases``: strings of words with spaces between them. Longer phrases come before shorter ones within them."""
+    """``phrases``: strings of words with spaces between them. Of phrases that overlap the longest counts, of all lists, then the
+    first; what must not be gives way to what must. One phrase in two lists that contradict each other is refused."""
 
     type: str
     phrases: Sequence[str]
     must: bool = True
 
     def __str__(self) -> str:
-        return f"{len(self.phrases)} phrases that {'are' if self.must else 'are never'} {shown(self.type)}"
+        several = [self.phrases] if isinstance(self.phrases, str) else [*self.phrases]
+        some = ", ".join(map(shown, several[:3])) + (f" and {len(several) - 3} more phrases" if len(several) > 3 else "")
+        return f"{some} {'is' if len(several) == 1 else 'are'} {'' if self.must else 'never '}{shown(self.type)}"
 
 
 TAG_RULES = (NeverFollows, OnlyFollows, Starts, Ends, AtMostOnce, Gazetteer)
@@ -119,6 +122,7 @@ class TagSystem:
         sentence of any length, with the smallest set of them."""
         several = () if rules is None else tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
         out = cls._compiled(several, tags, user_tags, scheme, legal)
+        out._check_phrases()
         if out.is_possible:
             return out
 
@@ -201,6 +205,22 @@ class TagSystem:
             if (further == reached).all():
                 return bool((reached & end).any())
             reached = further
+
+    def _check_phrases(self) -> None:
+        """ConfigError for a phrase that one list says must be of a type, and another of another, or not."""
+        said: dict[tuple[str, ...], Gazetteer] = {}
+        bind = [(rule, by_length) for rule, weight, by_length in self.gazetteers if np.isinf(weight)]
+        for rule, by_length in sorted(bind, key=lambda one: not one[0].must):
+            for phrase in (phrase for phrases in by_length.values() for phrase in phrases):
+                first = said.setdefault(phrase, rule) if rule.must else said.get(phrase)
+                if first is not None and (first.type == rule.type) != rule.must:
+                    must = [
+                        f"{shown(one.type)} by one" if one.must else f"never {shown(one.type)} by one" for one in (first, rule)
+                    ]
+                    raise ConfigError(
+                        f"The phrase {shown(' '.join(phrase), 60)} is in two gazetteers, {' and '.join(must)}: take it out of "
+                        "one, or make one a preference, Soft(rule, weight)."
+                    )
 
     def phrase_costs(self, words: Sequence[str]) -> NDArray[np.float64]:
         """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that must be there the first and longest

@@ -253,8 +253,28 @@ def test_a_device_that_is_not_there(folder):
 def test_what_is_no_text_and_what_a_classifier_tunes(folder):
     with pytest.raises(DataError, match="reads texts"):
         TextEncoder(folder).transform(np.eye(2))
+    with pytest.raises(DataError, match="Row 0 of X is missing"):
+        TextEncoder(folder).transform([None, np.nan])
     with pytest.raises(ConfigError, match="give it as encoder="):
         TextEncoder(folder, tuning="lora").fit(TEXTS)
+    with pytest.raises(ConfigError, match="tuning= is one of"):
+        TextEncoder(folder, tuning="lorra").fit(TEXTS)
+
+
+def test_texts_that_are_cut_are_said_once_and_end_as_texts_end(folder, caplog):
+    """Of an encoder and a number of tokens; of texts that just fit nothing is said."""
+    load_trunk(folder).said.clear()
+    encoder, trunk = TextEncoder(folder, max_tokens=6, cache=False), load_trunk(folder)
+    whole = trunk.tokens(["grain " * 100], 10**6)[0]
+    trunk.said.clear()
+    fits = " ".join(["grain"] * 4)
+    assert len(trunk.tokens([fits], 10**6)[0]) == 6
+    encoder.transform([fits])
+    assert not caplog.records
+    encoder.transform(["grain " * 100, fits, "grain " * 7])
+    encoder.transform(["grain " * 100])
+    assert [one.getMessage() for one in caplog.records] == ["2 of 3 texts have more than 6 tokens (max_tokens) and are cut there"]
+    assert trunk.tokens(["grain " * 100], 6)[0] == [*whole[:5], whole[-1]]
 
 
 def test_folders_that_are_no_encoders(tmp_path, folder):
@@ -282,6 +302,47 @@ def test_pickled_weights_are_refused_and_converted_by_an_explicit_call(tmp_path,
     convert(pickled)
     assert np.allclose(TextEncoder(pickled, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
     assert load_trunk(pickled).width == 16
+
+
+def test_a_trainers_own_files_are_no_weights(tmp_path, folder):
+    for file in folder.iterdir():
+        if file.suffix != ".safetensors":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    torch.save(transformers.AutoModel.from_pretrained(folder).state_dict(), tmp_path / "pytorch_model.bin")
+    torch.save({"state": {}, "param_groups": [1]}, tmp_path / "optimizer.pt")
+    convert(tmp_path)
+    assert np.allclose(TextEncoder(tmp_path, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
+
+
+def test_weights_that_the_hub_has_pickled_alone(tmp_path, folder, monkeypatch):
+    """Refused with the way out, and with it fetched, checked and converted."""
+    import hashlib
+    from types import SimpleNamespace
+
+    import huggingface_hub
+
+    from enstruct.encoders.text import download
+
+    for file in folder.iterdir():
+        if file.suffix != ".safetensors":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    torch.save(transformers.AutoModel.from_pretrained(folder).state_dict(), tmp_path / "pytorch_model.bin")
+    sha = hashlib.sha256((tmp_path / "pytorch_model.bin").read_bytes()).hexdigest()
+    asked = {}
+
+    class Hub:
+        def model_info(self, name, revision, files_metadata):
+            file = SimpleNamespace(rfilename="pytorch_model.bin", lfs=SimpleNamespace(sha256=sha))
+            return SimpleNamespace(siblings=[file], sha="abc")
+
+    monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **how: asked.update(how) or str(tmp_path))
+    with pytest.raises(ConfigError, match="`enstruct encoder fetch old/encoder --pickled`"):
+        download("old/encoder")
+    assert not asked
+    assert download("old/encoder", pickled=True) == tmp_path
+    assert "pytorch_model*.bin" in asked["allow_patterns"]
+    assert np.allclose(TextEncoder(tmp_path, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
 
 
 class Malicious:
@@ -330,6 +391,15 @@ def test_what_the_hub_gives_is_checked(tmp_path, folder, monkeypatch):
     Hub.sum = "0" * 64
     with pytest.raises(ConfigError, match="checksum"):
         download("some/encoder")
+    content = (folder / "model.safetensors").read_bytes()
+    for blob, is_right in ((hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest(), True), ("0" * 40, False)):
+        small = SimpleNamespace(rfilename="model.safetensors", lfs=None, blob_id=blob)  # which the repository holds itself
+        monkeypatch.setattr(Hub, "model_info", lambda *a, small=small, **k: SimpleNamespace(siblings=[small], sha="abc"))
+        if is_right:
+            assert download("some/encoder") == folder
+        else:
+            with pytest.raises(ConfigError, match="checksum"):
+                download("some/encoder")
 
     class Offline:
         def model_info(self, *asked, **more):

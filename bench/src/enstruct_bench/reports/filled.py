@@ -20,7 +20,7 @@ from enstruct_bench.reports.summaries import Blocks, read_blocks
 
 SECTION = re.compile(r"^### ", re.M)
 HEADING = re.compile(r"^#### (\S+)$", re.M)
-REQUEST = re.compile(r"^(Not run|Fewer runs than others) \((\w+)\): `[^`]*?(?: --methods (\S+)[^`]*)?`.*\n\n?", re.M)
+REQUEST = re.compile(r"^(Not run|Too few runs|Fewer runs than others) \((\w+)\): `[^`]*?(?: --methods (\S+)[^`]*)?`.*\n\n?", re.M)
 SCORES = {"published": TITLES.index("published protocol here, 0.5"), "fair": TITLES.index("fair: 0.5")}
 """Protocol -> the column with its first score."""
 DIFFERENCES = TITLES.index("best rule") + 1

@@ -30,6 +30,8 @@ from enstruct_bench.reproduce.store import Key, Run, Store, stores_of
 from enstruct_bench.reproduce.table import BASELINES, CommandTable, LabelTable, Protocol
 
 FIRST_VERSION = "0.1.0"
+RUNS = 3
+"""That every row of a paper's tables should have."""
 SPLITS = {
     "5-split": "60/20/20, drawn anew for each run",
     "auto": "60/20/20, or three published parts",
@@ -206,18 +208,19 @@ def _dataset(table: LabelTable, store: Store, dataset: str, methods: Sequence[st
 
 
 def _lacking(table: LabelTable, store: Store, dataset: str, protocol: Protocol, methods: Sequence[str]) -> list[str]:
-    """The command for rows with fewer runs than the others have."""
+    """The command for rows with fewer runs than the others have, or than ``RUNS``."""
     asked = [row for row in methods if has_settings(table, dataset, protocol, row)]
     made = {row: _made(store, dataset, protocol, row) for row in asked}
     most = max((len(each) for each in made.values()), default=0)
     command = f"enstruct-bench run {table.name} --protocol {protocol} --datasets {dataset}"
     if most == 0:
         return [f"Not run ({protocol}): `{command}`{_rows_from(store, dataset)}.", ""] if asked else []
+    most = max(most, RUNS)
     fewer = [row for row in asked if len(made[row]) < most]
     formerly = [row for row in asked if any(map(partial(outdated, table), made[row]))]
     lines = []
     if fewer := [row for row in fewer if row not in formerly]:
-        lines += [f"Fewer runs than others ({protocol}): `{command} --methods {','.join(fewer)} --seeds {most}`.", ""]
+        lines += [f"Too few runs ({protocol}): `{command} --methods {','.join(fewer)} --seeds {most}`.", ""]
     if formerly:
         also = f"{command} --methods {','.join(formerly)} --seeds {most} --again"
         lines += [f"Runs made with other settings than are declared by now ({protocol}): `{also}`.", ""]

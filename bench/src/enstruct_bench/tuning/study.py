@@ -1,4 +1,5 @@
-"""One study a method: trials in a journal file that several processes may share, each judged on the validation rows.
+"""One study a method: trials in a journal file, or a database, that several processes may share, each judged on the validation
+rows.
 
 The value of a trial is the best cross-validated score of any decision rule within the validation rows, what ``decision="auto"``
 goes by. Trials that fall behind the median of the others at the same epoch are cut short; trials that diverge count as failed.
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enstruct.data.splits import Splits
-from enstruct.errors import ConfigError, DivergenceError, MissingExtraError
+from enstruct.errors import ConfigError, DivergenceError, MissingExtraError, shortened, shown
 from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.saved_values import encode_parameter
 from enstruct.methods import get_method
@@ -49,24 +50,36 @@ class Task:
     seed: int = 0
 
 
-def open_study(name: str, storage: Path, task: dict[str, Any] | None = None) -> Study:
-    """The study of that name in the journal file, new or to go on with.
+def open_study(name: str, storage: str | Path, task: dict[str, Any] | None = None) -> Study:
+    """The study of that name, new or to go on with, in a journal file or in the database that a URL names (Optuna's
+    ``RDBStorage``), as ``postgresql://host/trials``.
 
-    ``task``: what its trials are about (JSON); ConfigError if the file's are about another. MissingExtraError without Optuna.
+    ``task``: what its trials are about (JSON); ConfigError if the study's are about another, and for a storage that cannot be
+    used. MissingExtraError without Optuna.
     """
     optuna = _optuna()
-    try:
-        storage.parent.mkdir(parents=True, exist_ok=True)
-        _mend(storage)
-        journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
-        pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT)
-        study = optuna.create_study(study_name=name, storage=journal, pruner=pruner, direction="maximize", load_if_exists=True)
-    except (OSError, ValueError, KeyError, AssertionError) as error:  # the last are Optuna's of records it does not know
-        raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=FIRST_CUT)
+    where = {"study_name": name, "pruner": pruner, "direction": "maximize", "load_if_exists": True}
+    place = str(storage).rpartition("@")[2] if "://" in str(storage) else str(storage)  # without a password
+    if "://" in str(storage):
+        try:
+            study = optuna.create_study(storage=str(storage), **where)
+        except Exception as error:  # of Optuna, of SQLAlchemy and of the database's own driver
+            why = shortened(str(error).replace(str(storage), place), 120)
+            raise ConfigError(f"The database {shown(place, 60)} cannot be used ({why}): mend --storage, or name a file.") from error
+    else:
+        storage = Path(storage)
+        try:
+            storage.parent.mkdir(parents=True, exist_ok=True)
+            _mend(storage)
+            journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
+            study = optuna.create_study(storage=journal, **where)
+        except (OSError, ValueError, KeyError, AssertionError) as error:  # the last are Optuna's of records it does not know
+            raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
     written = study.user_attrs.get("task")
     if written is not None and task is not None and written != task:
         differs = ", ".join(sorted(k for k in {*written, *task} if written.get(k) != task.get(k)))
-        raise ConfigError(f"{storage} holds trials of {name} with another {differs}: give another --storage.")
+        raise ConfigError(f"{place} holds trials of {name} with another {differs}: give another --storage.")
     if written is None and task is not None:
         study.set_user_attr("task", task)
     return study

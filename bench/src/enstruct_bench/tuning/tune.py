@@ -32,7 +32,7 @@ SKIPPED = {"method", "random_state", "decision", *SEARCHED}
 
 @dataclass(frozen=True)
 class Tune(Command):
-    """``storage``: the journal of all trials."""
+    """``storage``: the journal of all trials, or a database's URL."""
 
     typed: ClassVar[str] = "enstruct-bench tune"
 
@@ -70,7 +70,7 @@ class Tune(Command):
         with successive_bars() as bar:
             for name in methods:
                 title = f"{Path(self.data).name}/{name}/{task.metric}"
-                studies[name] = open_study(title, Path(self.storage), about | {"searched": dimensions[name]})
+                studies[name] = open_study(title, self.storage, about | {"searched": dimensions[name]})
                 try:
                     search(name, task, studies[name], self.trials, bar)
                 except KeyboardInterrupt as end:

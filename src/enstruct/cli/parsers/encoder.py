@@ -23,6 +23,9 @@ def add_actions(p: Parser) -> None:
     )
     fetched.add_argument("name", type=str, help="NAME on the hub, as sentence-transformers/all-MiniLM-L6-v2")
     fetched.add_argument("--revision", type=str | None, default=None, help="a branch, tag or commit of it (default: the latest)")
+    fetched.add_argument(
+        "--pickled", action="store_true", help="of a repository whose weights are pickled alone: fetch these and convert them"
+    )
     actions.add_subcommand("fetch", fetched)
     converted = shared.new_parser(
         "Write model.safetensors beside the pickled weights of an encoder's folder, which are read without running code."

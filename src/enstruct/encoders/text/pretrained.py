@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from enstruct.data.texts import are_texts, as_texts
+from enstruct.data.texts import are_texts, as_texts, check_some_text
 from enstruct.data.tokens import TokenRows
 from enstruct.encoders.text.feature_cache import kept
 from enstruct.encoders.text.parts import Adapters, LowRank, Parts, Pfeiffer, running
@@ -145,7 +145,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Nothing is learnt; ConfigError where there is no such encoder, or it is to be tuned, which a classifier does."""
-        if not self.frozen:
+        if not self.check().frozen:
             raise ConfigError(f"TextEncoder(tuning={self.tuning!r}) is tuned by a classifier: give it as encoder=.")
         self.check_reads_no_labels("a transformer")
         self.width_ = self.trunk.width
@@ -154,6 +154,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """(rows, width)."""
         if not are_texts(X):
+            check_some_text(X)
             raise DataError("TextEncoder reads texts, a list or column of strings, one a row, and X is something else.")
         return self.features(as_texts(X))
 
@@ -202,12 +203,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         return TokenRows.of(self._tokens(self.trunk, list(texts)), self._most(self.trunk))
 
     def _tokens(self, trunk: Trunk, texts: list[str]) -> list[list[int]]:
-        most = self._most(trunk)
-        tokens = trunk.tokens(texts, most)
-        full = sum(len(one) >= most for one in tokens)
-        if full:
-            log.info("%d of %d texts have %d tokens or more and are cut there", full, len(texts), most)
-        return tokens
+        return trunk.tokens(texts, self._most(trunk))
 
     def _most(self, trunk: Trunk) -> int:
         return min(int(self.max_tokens), trunk.positions)
@@ -220,14 +216,6 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         if not there.get(place.type, True):
             raise ConfigError(f"TextEncoder: device={self.device!r}, and torch finds no such device here: take 'auto' or 'cpu'.")
         return place
-
-    def say_where_texts_end(self) -> None:
-        """A warning where ``max_tokens`` are more than the encoder reads."""
-        positions = self.trunk.positions
-        if self.max_tokens > positions:
-            log.warning(
-                "max_tokens=%d, and the encoder reads %d tokens at once: longer texts are cut there", self.max_tokens, positions
-            )
 
     def reads_like(self, other: TextEncoder) -> bool:
         """Whether it makes the same of texts, wherever it lies and whatever it keeps."""

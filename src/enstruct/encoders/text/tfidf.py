@@ -68,7 +68,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):
                 except ValueError:  # no term is left
                     continue
         if not self.blocks_:
-            raise DataError(f"None of the {len(texts)} texts has a word in it.")
+            raise DataError(
+                f"None of the {len(texts)} texts has a word in it: are they of the right column, and in the right encoding?"
+            )
         return self
 
     def transform(self, X: Any) -> sparse.csr_matrix:

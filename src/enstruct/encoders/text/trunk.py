@@ -9,7 +9,9 @@ import contextlib
 import hashlib
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -80,7 +82,8 @@ def _missing() -> MissingExtraError:
 class Trunk:
     """``network`` (token numbers, mask) -> hidden states; ``positions``: the most tokens that it reads at once.
 
-    ``lock`` is held while somebody has the network in a mode, on a device, or with parts of his own.
+    ``lock`` is held while somebody has the network in a mode, on a device, or with parts of his own. ``said``: after how many
+    tokens texts were cut, as far as that was said.
     """
 
     folder: Path
@@ -89,6 +92,7 @@ class Trunk:
     digest: str
     positions: int
     lock: Any = field(default_factory=threading.RLock)
+    said: set[int] = field(default_factory=set)
 
     @property
     def width(self) -> int:
@@ -103,12 +107,27 @@ class Trunk:
         return _reloaded, (self.folder, self.digest)
 
     def tokens(self, texts: list[str], most: int) -> list[list[int]]:
-        """Token numbers of each text, its special ones among them, at most so many; one at least."""
+        """Token numbers of each text, its special ones among them, at most so many; one at least.
+
+        A warning says, once of an encoder and number, that texts are cut there.
+        """
+        if not texts:
+            return []
+        encoded = self._encoded(texts, most + 1)
+        long = [i for i, numbers in enumerate(encoded) if len(numbers) > most]
+        for i, numbers in zip(long, self._encoded([texts[i] for i in long], most), strict=True):
+            encoded[i] = numbers  # which ends in what ends a text
+        if long and most not in self.said:
+            self.said.add(most)
+            why = "what the encoder reads at once" if most == self.positions else "max_tokens"
+            log.warning("%d of %d texts have more than %d tokens (%s) and are cut there", len(long), len(texts), most, why)
+        return [numbers[:most] or [self.fill] for numbers in encoded]
+
+    def _encoded(self, texts: list[str], most: int) -> list[list[int]]:
         if not texts:
             return []
         with self.lock:  # where a tokenizer cuts is a state of it
-            encoded = self.tokenizer(texts, truncation=True, max_length=most, return_attention_mask=False)["input_ids"]
-        return [numbers[:most] or [self.fill] for numbers in encoded]
+            return list(self.tokenizer(texts, truncation=True, max_length=most, return_attention_mask=False)["input_ids"])
 
     def pieces(self, words: list[str]) -> list[list[int]]:
         """The numbers of each word's pieces, as it has them behind another word; one at least."""
@@ -232,7 +251,7 @@ def convert(folder: str | Path) -> Path:
     ModelFileError where that cannot be done; SaveError.
     """
     folder = Path(folder)
-    pickled = [file for pattern in PICKLED for file in sorted(folder.glob(pattern))]
+    pickled = next(filter(None, (sorted(folder.glob(pattern)) for pattern in PICKLED)), [])  # beside a model's, a trainer's own
     if not pickled:
         raise ModelFileError(f"{folder} has no pickled weights to be converted.")
     tensors: dict[str, Tensor] = {}
@@ -252,27 +271,52 @@ def convert(folder: str | Path) -> Path:
     return folder / "model.safetensors"
 
 
-def download(name: str, revision: str | None = None) -> Path:
+def download(name: str, revision: str | None = None, pickled: bool = False) -> Path:
     """Fetch an encoder from Hugging Face's hub into its cache, with a bar, and check its weights against the hub's checksums.
 
-    The one thing here that uses a network. ConfigError for names that are none, without a connection, for repositories without
-    safetensors, and where a checksum differs.
+    ``pickled``: of a repository without safetensors the pickled weights, which are converted (:func:`convert`). The one thing
+    here that uses a network. ConfigError for names that are none, without a connection, for repositories without safetensors
+    unless ``pickled``, and where a checksum differs.
     """
     try:
         from huggingface_hub import HfApi, snapshot_download
     except ImportError as error:
         raise _missing() from error
+    info = _asked(name, lambda: HfApi().model_info(name, revision=revision, files_metadata=True))
+    files = {file.rfilename: file for file in info.siblings or ()}
+    has = {kind: any("/" not in file and fnmatch(file, kind) for file in files) for kind in (WEIGHTS, PICKLED[0])}
+    weights = PICKLED[0] if has[PICKLED[0]] and not has[WEIGHTS] else WEIGHTS
+    if weights != WEIGHTS and not pickled:
+        raise ConfigError(
+            f"{shown(name)} has its weights pickled alone on the hub, which may run code when they are read: fetch and convert "
+            f"them by `enstruct encoder fetch {shortened(name, 60)} --pickled`, which reads weights and nothing else."
+        )
+    folder = Path(_asked(name, lambda: snapshot_download(name, revision=info.sha, allow_patterns=[weights, *BESIDE])))
+    for file in sorted(folder.glob(weights)):
+        if not _is_as_on_the_hub(file, files.get(file.name)):
+            raise ConfigError(f"{file} is not what the hub's checksum says: delete it, and fetch it again.")
+    if weights != WEIGHTS:
+        convert(folder)
+    return folder_of(folder)
+
+
+def _asked(name: str, ask: Callable[[], Any]) -> Any:
+    """Of the hub; ConfigError where it does not answer."""
     try:
-        info = HfApi().model_info(name, revision=revision, files_metadata=True)
-        sums = {file.rfilename: file.lfs.sha256 for file in info.siblings or () if file.lfs is not None}
-        folder = Path(snapshot_download(name, revision=info.sha, allow_patterns=[WEIGHTS, *BESIDE]))
+        return ask()
     except Exception as error:  # the hub's library speaks through one of several others, each with errors of its own
         raise ConfigError(f"The hub does not give {shown(name)}: {shortened(str(error), 150)}") from error
-    for file in sorted(folder.glob(WEIGHTS)):
+
+
+def _is_as_on_the_hub(file: Path, there: Any) -> bool:
+    """By SHA-256 of large files, by git's own SHA-1 of those that the repository holds itself."""
+    if there is None:
+        return False
+    if there.lfs is not None:
         with file.open("rb") as opened:
-            if hashlib.file_digest(opened, "sha256").hexdigest() != sums.get(file.name):
-                raise ConfigError(f"{file} is not what the hub's checksum says: delete it, and fetch it again.")
-    return folder_of(folder)
+            return bool(hashlib.file_digest(opened, "sha256").hexdigest() == there.lfs.sha256)
+    content = file.read_bytes()
+    return bool(hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == there.blob_id)
 
 
 def padded(tokens: list[list[int]], fill: int) -> tuple[Tensor, Tensor]:
