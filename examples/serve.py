@@ -37,10 +37,12 @@ def server(folder: Path, port: int) -> ThreadingHTTPServer:
                 if X.ndim != 2 or X.shape[1] != width or np.isinf(X).any():
                     raise ValueError
             except (KeyError, TypeError, ValueError):
-                return self.answer(400, {"error": f'POST {{"features": rows of {width} numbers each, null where one is missing}}'})
+                return self.answer(400, {"error": f'POST {{"features": rows of {width} numbers, null where one is missing}}'})
             p, chosen = session.run(p_and_answer, {"features": X})
             if np.isnan(p).any():
-                return self.answer(400, {"error": "no number may be missing: this model was trained on rows that have all of them"})
+                return self.answer(
+                    400, {"error": "no number may be missing: the model was trained on rows that have all of them"}
+                )
             sets = [[labels[i] for i in (np.flatnonzero(row) if chosen.ndim == 2 else [row])] for row in chosen]
             return self.answer(200, {"label_sets": sets, "probabilities": [[round(float(one), 4) for one in row] for row in p]})
 

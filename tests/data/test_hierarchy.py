@@ -76,7 +76,10 @@ def test_a_label_beside_itself_and_no_edges():
     ("hierarchy", "message"),
     [
         (Hierarchy(3, ((0, 1), (1, 2), (2, 1))), "contains a cycle: [12] above [12] above [12]"),
-        (Hierarchy(2, (("sky", "beach"),)), r"goes by label numbers, and has the edge \('sky', 'beach'\): for names give Implies"),
+        (
+            Hierarchy(2, (("sky", "beach"),)),
+            r"goes by label numbers, and has the edge \('sky', 'beach'\): for names give Implies",
+        ),
         (Hierarchy(3, ((0, 3),)), r"the edge \(0, 3\), and labels 0 to 2"),
         (Hierarchy(2, ((0, 1),)), "Y has 3 labels, the hierarchy 2"),
     ],

@@ -42,8 +42,8 @@ def launched() -> Iterator[bool]:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
         why = shortened(str(error).splitlines()[0], 100)
         raise ConfigError(
-            f"The group of {os.environ['WORLD_SIZE']} processes cannot be joined at {where} ({why}): start all of them, as torchrun "
-            "does, or unset WORLD_SIZE for one alone."
+            f"The group of {os.environ['WORLD_SIZE']} processes cannot be joined at {where} ({why}): start all of them, as "
+            "torchrun does, or unset WORLD_SIZE for one alone."
         ) from error
     try:
         yield dist.get_rank() == 0

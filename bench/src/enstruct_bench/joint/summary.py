@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from enstruct.metrics.base import ratio
-from enstruct_bench.comparison.bootstrap import Interval, difference_over_splits
+from enstruct_bench.comparison.bootstrap import Interval, difference_over_splits, paired_difference
 from enstruct_bench.comparison.quantity import Quantity, Value, mean_and_deviation
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.comparison.summary import methods_of, seeds_of
@@ -63,14 +63,16 @@ def factor_of(figure: str) -> float:
     return 100.0 if figure.startswith(PERCENT) else 1.0
 
 
-def difference(cells: Cells, reference: str, method: str, figure: str) -> Interval | None:
-    """Of a method to the reference over the seeds that both have the figure of."""
+def difference(cells: Cells, reference: str, method: str, figure: str, same_rows: bool = False) -> Interval | None:
+    """Of a method to the reference over the seeds that both have the figure of. ``same_rows``: all seeds are tested on the same
+    rows, as where parts were published, but for questions, whose rows each seed draws."""
     seeds = [s for s in seeds_of(cells, method) if (reference, s) in cells]
     seeds = [s for s in seeds if all(figure in cells[m, s].rows for m in (reference, method))]
     if method == reference or not seeds:
         return None
     a, b = ([cells[m, s].rows[figure] for s in seeds] for m in (reference, method))
-    return Interval(*(factor_of(figure) * each for each in difference_over_splits(a, b)))
+    over = paired_difference if same_rows and not figure.startswith("questions") else difference_over_splits
+    return Interval(*(factor_of(figure) * each for each in over(a, b)))
 
 
 def summarise(
@@ -106,11 +108,13 @@ def named(cells: Cells, method: str) -> str:
     return method if own == most else f"{method} ({own} of {most} splits)"
 
 
-def differences_of(cells: Cells, reference: str, columns: Iterable[str] = DIFFERENCES) -> list[list[Value]]:
+def differences_of(
+    cells: Cells, reference: str, columns: Iterable[str] = DIFFERENCES, same_rows: bool = False
+) -> list[list[Value]]:
     rows: list[list[Value]] = []
     for method in methods_of(cells):
         if method != reference:
-            apart = [(figure, difference(cells, reference, method, figure)) for figure in columns]
+            apart = [(figure, difference(cells, reference, method, figure, same_rows)) for figure in columns]
             rows.append([named(cells, method), *(_apart(figure, each) for figure, each in apart)])
     return rows
 

@@ -59,6 +59,8 @@ def texts_section(path: Path) -> str:
     others_read = {run["side"]: run["encoder"] for run in content["rows"] if "encoder" in run}
     if others_read:
         lines += ["", "By another encoder: " + "; ".join(f"{side}: {encoder}" for side, encoder in others_read.items()) + "."]
+    if content.get("left_out"):
+        lines += ["", f"Left out in the last run, as what they need was not installed: {', '.join(content['left_out'])}."]
     if chosen:
         lines += ["", "Chosen by the defaults, last seed: " + "; ".join(f"{side}: {what}" for side, what in chosen.items()) + "."]
     return Text(lines)

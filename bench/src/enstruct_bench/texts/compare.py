@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from enstruct.data.splits import holdout
 from enstruct.decisions.choose import cross_validate, fit_rule, make_rule
 from enstruct.decisions.expected_f1 import ExpectedF1
 from enstruct.environment import environment, processor
+from enstruct.errors import EnstructError
 from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.files import replace_file, write_json
 from enstruct.metrics import get_metric
@@ -145,16 +147,23 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--join", type=Path, nargs="+", default=[], help="files of such runs, whose rows are taken in")
     parser.add_argument("--reference", default="terms-svm,frozen-network", help="sides that others are held against")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=None, help="default: texts-DATA.json")
     options = parser.parse_args()
-    collection = load_collection(options.data)
+    options.out = options.out or Path(f"texts-{options.data}.json")
+    try:
+        collection = load_collection(options.data)
+    except EnstructError as error:
+        raise SystemExit(f"error: {error}") from error
+    options.left_out = [side for side in options.sides.split(",") if not is_there(side)]
+    if options.left_out:
+        print(f"left out, as what they need is not installed: {', '.join(options.left_out)}", file=sys.stderr)
     rows = read_record(options.out, {"rows": [dict]}, "no file of these runs")["rows"] if options.out.exists() else []
     folder = options.out.with_suffix(".sets")
     for other in options.join:
         rows += joined(other, options, rows, folder)
     for seed in range(options.seeds):
         for side in options.sides.split(","):
-            if not is_there(side) or any((row["side"], row["seed"]) == (side, seed) for row in rows):
+            if side in options.left_out or any((row["side"], row["seed"]) == (side, seed) for row in rows):
                 continue
             there = np.arange(len(collection.train)) if options.shots is None else shots(collection.train.Y, options.shots, seed)
             train, held = (there[part] for part in holdout(as_indicator(collection.train.Y[there]), 0.2, seed))
@@ -211,6 +220,7 @@ def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path
         "max_tokens": options.max_tokens,
         "shots": options.shots,
         "few": options.few,
+        "left_out": options.left_out,
         "rows": rows,
         "differences": {name: differences(folder, rows, options.data, name) for name in references},
     }

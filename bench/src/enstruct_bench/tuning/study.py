@@ -66,7 +66,9 @@ def open_study(name: str, storage: str | Path, task: dict[str, Any] | None = Non
             study = optuna.create_study(storage=str(storage), **where)
         except Exception as error:  # of Optuna, of SQLAlchemy and of the database's own driver
             why = shortened(str(error).replace(str(storage), place), 120)
-            raise ConfigError(f"The database {shown(place, 60)} cannot be used ({why}): mend --storage, or name a file.") from error
+            raise ConfigError(
+                f"The database {shown(place, 60)} cannot be used ({why}): mend --storage, or name a file."
+            ) from error
     else:
         storage = Path(storage)
         try:
@@ -75,7 +77,9 @@ def open_study(name: str, storage: str | Path, task: dict[str, Any] | None = Non
             journal = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(storage)))
             study = optuna.create_study(storage=journal, **where)
         except (OSError, ValueError, KeyError, AssertionError) as error:  # the last are Optuna's of records it does not know
-            raise ConfigError(f"{storage} is no journal of trials, and none can be made there: give another ({error}).") from error
+            raise ConfigError(
+                f"{storage} is no journal of trials, and none can be made there: give another ({error})."
+            ) from error
     written = study.user_attrs.get("task")
     if written is not None and task is not None and written != task:
         differs = ", ".join(sorted(k for k in {*written, *task} if written.get(k) != task.get(k)))

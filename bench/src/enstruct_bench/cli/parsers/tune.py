@@ -1,13 +1,11 @@
 """Search for settings of one method or several, on validation rows only, with equal trials for each.
 
-Trials are kept in a journal file (--storage), which several processes may share: start the command twice to use two cores. Workers
-on several hosts share a database that Optuna knows, by its URL, as postgresql://user@host/trials.
+Trials are kept in a journal file (--storage), which several processes may share: start the command twice to use two cores.
+Workers on several hosts share a database that Optuna knows, by its URL, as postgresql://user@host/trials.
 Running it again goes on until every method has --trials. The best settings are printed and written to --json.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from enstruct.cli import options as shared
 from enstruct.cli.outputs import add_overwrite
@@ -23,7 +21,10 @@ def parser() -> Parser:
     p.add_argument("--trials", type=int, default=20, help="for each method")
     p.add_argument("--most_updates", type=int, default=10, help="energy updates a batch at most")
     p.add_argument(
-        "--storage", type=str, default="tuning.journal", help="journal of all trials, or a database's URL; shared, and gone on with"
+        "--storage",
+        type=str,
+        default="tuning.journal",
+        help="journal of all trials, or a database's URL; shared, and gone on with",
     )
     p.add_argument("--json", type=shared.json_file, default=None, help="write the best settings to this file")
     add_overwrite(p)
