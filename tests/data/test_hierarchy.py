@@ -77,7 +77,7 @@ def test_a_label_beside_itself_and_no_edges():
     [
         (Hierarchy(3, ((0, 1), (1, 2), (2, 1))), "contains a cycle: [12] above [12] above [12]"),
         (
-            Hierarchy(2, (("sky", "beach"),)),
+            Hierarchy(3, (("sky", "beach"),)),
             r"goes by label numbers, and has the edge \('sky', 'beach'\): for names give Implies",
         ),
         (Hierarchy(3, ((0, 3),)), r"the edge \(0, 3\), and labels 0 to 2"),

@@ -214,7 +214,7 @@ class Writer:
             row, feature = (np.searchsorted(X.indptr, at[0], "right") - 1, X.indices[at[0]]) if self.sparse else at
             raise DataError(
                 f"Row {self.rows + int(row)}, feature {int(feature)} (both from 0): {values[tuple(at)]:g} is missing, infinite "
-                "or beyond single precision, and rows on disk are as they are: fill it first, as scikit-learn's SimpleImputer does."
+                "or beyond single precision, and rows on disk are as they are: fill it first, as SimpleImputer does."
             )
         if self.sparse:
             csr = sparse.csr_matrix(X)

@@ -69,8 +69,8 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     minutes, folds : float, default=3, and int, default=5
         Of "joint": how long "auto" may try bases and, as long again, terms of the energy; how many parts of the rows are
         left out in turn, for the base's marginals of rows that it has not seen. ``encoder`` (a TextEncoder), ``metric``,
-        ``decision``, ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and ``random_state`` are the other
-        parameters that it has; any of the rest needs a method of networks to act on.
+        ``decision``, ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and
+        ``random_state`` are the other parameters that it has; any of the rest needs a method of networks to act on.
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"

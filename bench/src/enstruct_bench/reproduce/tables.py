@@ -296,9 +296,9 @@ LARGE = (
     "87.9/66.0, 69.0/54.1; SGM 86.9, 70.2; OCD -, 72.1/58.5; CD 88.5/68.9, 75.6/59.8"
 )
 TEXT = (
-    "BGC, RCV1-v2, NYT and AAPD are not to be had as raw texts here. Their systems stand on a thousand documents of Reuters-21578 "
-    "in their place (sections `texts-reuters21578*` of the results page), on a frozen encoder of six layers, with one seed; who has "
-    "the files runs `python -m enstruct_bench.texts.compare aapd --encoder FOLDER` (bgc, nyt, rcv1-v2)"
+    "BGC, RCV1-v2, NYT and AAPD are not to be had as raw texts here. Their systems stand on a thousand documents of "
+    "Reuters-21578 in their place (sections `texts-reuters21578*` of the results page), on a frozen encoder of six layers, with "
+    "one seed; who has the files runs `python -m enstruct_bench.texts.compare aapd --encoder FOLDER` (bgc, nyt, rcv1-v2)"
 )
 
 TABLES: dict[str, Table] = {
