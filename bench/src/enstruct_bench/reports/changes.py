@@ -15,13 +15,15 @@ RULES = ("fixed", "threshold", "scaled", "per-label", "top-k", "expected-f1", "b
 
 
 def changes_lines(table: LabelTable, store: Store, datasets: Sequence[str]) -> list[str]:
-    """Fair runs: a line for each change, a column for each data set. Nothing for tables without changes, or without runs."""
+    """Fair runs: a line for each change, a column for each data set. Nothing for tables without changes, or runs of any."""
     datasets = [name for name in datasets if any(key.dataset == name for key in store.runs)]
     if not table.changed or not datasets:
         return []
     rows: list[list[Value]] = [
         [row, *(_difference(table, store, name, original, row) for name in datasets)] for row, original in table.changed.items()
     ]
+    if all(cell == NOT_RUN for row in rows for cell in row[1:]):
+        return []
     originals = list(dict.fromkeys(table.changed.values()))
     rules = [line for name in datasets for row in originals if (line := _by_rule(table, store, name, row))]
     return [
