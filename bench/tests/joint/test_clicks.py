@@ -1,9 +1,10 @@
 """Simulated clicks, and their section of the page."""
 
 import numpy as np
+import pytest
 
 from enstruct.files import write_json
-from enstruct_bench.joint.clicks import MOST, boxes, chosen, clicked, clicks, iou, painted
+from enstruct_bench.joint.clicks import MOST, boxes, chosen, clicked, clicks, grabcut, iou, painted
 from enstruct_bench.reports.clicks import clicks_section
 
 
@@ -33,6 +34,21 @@ def test_clicks_are_counted_until_the_mask_is_right_enough():
     sides = [lambda i, told: np.zeros((4, 4), dtype=int), painted([np.zeros((4, 4), dtype=int)])]
     assert chosen(sides, [truth]) == 1
     assert boxes([truth])[0].tolist()[0] == [3, 3, 3, 0]
+
+
+def test_grabcut_finds_a_disk_in_a_small_image():
+    """Told its box, and one pixel of either class, which come back as told."""
+    pytest.importorskip("cv2")
+    rows, columns = np.indices((32, 32))
+    disk = (rows - 12) ** 2 + (columns - 18) ** 2 < 60
+    rng = np.random.default_rng(0)
+    image = (np.where(disk, 180, 60)[..., None] + rng.integers(-15, 16, (32, 32, 3))).astype(np.uint8)
+    told = np.full((32, 32), -1)
+    told[12, 18], told[28, 4] = 1, 0
+    answer = grabcut([image], boxes([disk]))
+    assert iou(answer(0, told).astype(bool), disk) > 0.95
+    told[12, 18] = 0
+    assert answer(0, told)[12, 18] == 0
 
 
 def test_the_section(tmp_path):

@@ -9,7 +9,8 @@ images that do not get there ("NoC@90" of the literature). Sides:
     field          a cross-entropy U-Net, and what told pixels say of others (``EnergySegmenter.predict(known=)``)
     painted        the same network, clicks changing nothing but themselves
     grabcut        OpenCV's GrabCut (Rother et al. 2004), which knows the clicks alone, in the better of two ways to say that of
-                   validation images: what is not clicked is probably background, or probably object
+                   validation images: what is not clicked is probably background, or probably object; of images of fewer than
+                   ENOUGH pixels a side it sees enlargements, as its mixtures of colours need pixels
     grabcut+box    the same, told the object's bounding box first, which counts as two clicks
     grabcut+net    the same, begun at the network's mask
     walker         scikit-image's random walker (Grady 2006), beta chosen among three on validation images
@@ -40,8 +41,8 @@ Array = NDArray[Any]
 Answer = Callable[[int, Array], Array]
 """(number of the image, told (height, width) of 0, 1 and -1) -> its mask of 0 and 1."""
 BETAS = (50.0, 130.0, 500.0)
-PROBABLY, FEW = (2, 3), 5
-"""OpenCV's marks of what is probably background, and object; pixels of either side that its mixtures need."""
+PROBABLY, FEW, ENOUGH = (2, 3), 5, 128
+"""OpenCV's marks of what is probably background, and object; pixels of either side that its mixtures need; pixels a side."""
 
 
 def iou(mask: Array, truth: Array) -> float:
@@ -96,14 +97,17 @@ def grabcut(images: list[Array], begun: list[Array]) -> Answer:
     import cv2
 
     def answer(i: int, told: Array) -> Array:
-        mask = np.where(told == 1, cv2.GC_FGD, np.where(told == 0, cv2.GC_BGD, begun[i])).astype(np.uint8)
+        times = max(1, -(-ENOUGH // max(told.shape)))
+        marks = np.where(told == 1, cv2.GC_FGD, np.where(told == 0, cv2.GC_BGD, begun[i])).astype(np.uint8)
+        mask = marks.repeat(times, 0).repeat(times, 1)
         inside = np.isin(mask, (cv2.GC_FGD, cv2.GC_PR_FGD))
         if min(inside.sum(), (~inside).sum()) < FEW:
-            return inside.astype(np.int64)
+            return np.isin(marks, (cv2.GC_FGD, cv2.GC_PR_FGD)).astype(np.int64)
         cv2.setRNGSeed(0)
-        image = np.ascontiguousarray(images[i][..., :3])
+        image = cv2.resize(np.ascontiguousarray(images[i][..., :3]), mask.shape[::-1], interpolation=cv2.INTER_CUBIC)
         cv2.grabCut(image, mask, (0, 0, 1, 1), np.zeros((1, 65)), np.zeros((1, 65)), 5, cv2.GC_INIT_WITH_MASK)
-        return np.isin(mask, (cv2.GC_FGD, cv2.GC_PR_FGD)).astype(np.int64)
+        found = np.isin(mask, (cv2.GC_FGD, cv2.GC_PR_FGD)).reshape(told.shape[0], times, told.shape[1], times)
+        return np.where(told < 0, found.mean((1, 3)) >= 0.5, told).astype(np.int64)
 
     return answer
 
