@@ -93,7 +93,7 @@ def test_the_section_names_what_is_lacking(tmp_path):
         "small", "Small", "nowhere", ("synthetic-90",), {"nce": {}, "double": {}}, variants={"double": ("nce", {})}
     )
     lines = reproduced_section(table, store).splitlines()
-    methods = "nce,binary-relevance,extra-trees,cross-entropy,double"
+    methods = "binary-relevance,extra-trees,cross-entropy,nce,double"
     command = f"enstruct-bench run small --protocol fair --datasets synthetic-90 --methods {methods} --seeds 3"
     assert f"Too few runs (fair): `{command}`." in lines
     assert "Fair split: 60/20/20, or three published parts; 20 rows tested." in lines

@@ -124,7 +124,7 @@ def test_runs_of_other_settings_are_made_again_when_told_so(copied_runs):
     assert " ²" not in reproduced_section(SMALL, store)
     assert reproduced_section(changed, store).count(" ²") == 9  # three cells of three rows
     command = "`enstruct-bench run small --protocol fair --datasets synthetic-90 --methods"
-    assert f"{command} binary-relevance,cross-entropy,seal-nce --seeds 2 --again`" in reproduced_section(changed, store)
+    assert f"{command} binary-relevance,cross-entropy,seal-nce --seeds 3 --again`" in reproduced_section(changed, store)
     with pytest.raises(ConfigError, match=r"cross-entropy seed 1, .* give --seeds 2"):
         run(changed, store, [first], None, lambda title: [], again=True)
     both = [first, first._replace(seed=1)]
