@@ -103,3 +103,12 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00a")
     with pytest.raises(ParseError, match="UTF-8"):
         read_rules(tmp_path / "bytes.txt")
+
+
+def test_names_that_are_no_labels_are_refused_with_their_line(tmp_path):
+    """Where the labels are known; else anything is a name."""
+    path = tmp_path / "rules.txt"
+    path.write_text("beach -> sea\n\nexclude: day, nihgt\n")
+    assert len(read_rules(path)) == 2
+    with pytest.raises(ParseError, match=r"rules\.txt, line 3: Unknown label in the rule .* 'nihgt'\. Did you mean 'night'\?"):
+        read_rules(path, ["beach", "sea", "day", "night"])

@@ -101,7 +101,7 @@ class LabelFiles(TaskFiles):
             counts["cells of labels unknown"] = int(np.count_nonzero(data.unknown))
         if examples.left_out:
             counts["rows of which no label is known left out"] = examples.left_out
-        rules = rules_for(data, [] if options.rules is None else read_rules(options.rules))
+        rules = rules_for(data, [] if options.rules is None else read_rules(options.rules, data.label_names))
         return Training({"X": examples.X, "y": examples.y}, counts, notes, {"rules": rules, **encoder})
 
     def estimator(self, options: Namespace, training: Training) -> Any:

@@ -137,7 +137,7 @@ def _from_nothing(options: Namespace) -> Session:
         told = table
     X = data.X if not data.has_missing else fill_missing(data.X, training_means(data.X))
     rows = as_rows(X)
-    rules = [] if options.rules is None else read_rules(options.rules)
+    rules = [] if options.rules is None else read_rules(options.rules, names)
     system = RuleSystem.of(rules, names) if rules else None
     if system is not None:
         check_possible(system)

@@ -49,7 +49,7 @@ class Group:
     """Whether what binds it is that labels imply others, and never one another."""
 
 
-def _number(numbers: Mapping[Any, int], rule: Any, name: Any) -> int:
+def label_number(numbers: Mapping[Any, int], rule: Any, name: Any) -> int:
     """Of a label that the rule names; ConfigError for none."""
     try:
         return numbers[name]
@@ -85,7 +85,7 @@ class RuleSystem:
                     raise ConfigError(f"rules= has a hierarchy of {shown(tree.n_labels)} labels, and there are {len(names)}.")
                 tree.check()
             weight = rule.weight if isinstance(rule, Soft) else np.inf
-            number = partial(_number, numbers, rule)
+            number = partial(label_number, numbers, rule)
             found += [(one, k, weight) for one in inequalities_of(rule, number) if not one.always]
         inequalities, owner, weights = zip(*found, strict=True) if found else ((), (), ())
         return cls(

@@ -15,13 +15,15 @@ or a mapping: {if: beach, then: [sea, not field]}, {exclude: [day, night]}, {at 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, DataError, ParseError, shown
 from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, inequalities_of
 from enstruct.rules.soft import Soft
+from enstruct.rules.system import label_number
 
 COUNTED: dict[str, Callable[[int, Any], Any]] = {"at most": AtMost, "at least": AtLeast, "exactly": Exactly}
 DEEPEST = 10
@@ -31,9 +33,10 @@ SOFT = re.compile(r"soft\s+([0-9.]+(?:[eE][-+]?\d+)?)\s*:\s*(.+)", re.IGNORECASE
 FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a, b; a requires: b, c; soft 2: a -> b"
 
 
-def read_rules(path: Path | str) -> list[Any]:
-    """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none; DataError for no file."""
-    return read_rule_file(Path(path), _sound_rule)
+def read_rules(path: Path | str, names: Sequence[Any] | None = None) -> list[Any]:
+    """The rules of a text file, or of a .yaml or .yml one. ParseError, with the line, for what is none and, of labels of these
+    ``names``, for one of another label; DataError for no file."""
+    return read_rule_file(Path(path), partial(_sound_rule, names=names))
 
 
 def read_rule_file(path: Path, parse: Callable[[Any], Any]) -> list[Any]:
@@ -100,11 +103,14 @@ def _at(path: Path, line: int | None, parse: Callable[[Any], Any], what: Any) ->
         raise ParseError(str(error), path, line) from None
 
 
-def _sound_rule(what: Any) -> Any:
+def _sound_rule(what: Any, names: Sequence[Any] | None = None) -> Any:
     """The rule of a line or a mapping. ConfigError also for one that none could be, whatever labels there are."""
-    rule, numbers = parse_rule(what) if isinstance(what, str) else _of_mapping(what), dict[Any, int]()
+    rule = parse_rule(what) if isinstance(what, str) else _of_mapping(what)
+    numbers = {name: i for i, name in enumerate(names or ())}
 
     def number(name: Any) -> int:
+        if names is not None:
+            return label_number(numbers, rule, name)
         try:
             return numbers.setdefault(name, len(numbers))
         except TypeError:
