@@ -17,19 +17,7 @@ from enstruct.cli.signatures import class_of
 from enstruct.errors import ConfigError
 
 Seed = restricted_number_type("Seed", int, [(">=", 0), ("<", 2**32)], docstring="Such as every generator takes.")
-OBJECTS = {
-    "encoder",
-    "energy_network",
-    "initial",
-    "callbacks",
-    "rules",
-    "warm_start",
-    "class_weight",
-    "verbose",
-    "base",
-    "minutes",
-    "folds",
-}
+OBJECTS = {"encoder", "energy_network", "initial", "callbacks", "rules", "warm_start", "class_weight", "verbose", "base"}
 """Parameters of estimators that no command line can tell, or has another option for."""
 
 

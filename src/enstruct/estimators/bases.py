@@ -219,7 +219,7 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
         raise unknown_name("base", base, ["auto", *METHODS])
     if isinstance(base, (str, Method)):
         method = METHODS[base] if isinstance(base, str) else base
-        if not complete and base in OF_OBSERVED:
+        if not complete and isinstance(base, str) and base in OF_OBSERVED:
             _refuse_tuned(encoder, method.name)
             return ObservedBase(OF_OBSERVED[base])
         if not complete:

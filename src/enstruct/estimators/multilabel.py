@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from enstruct.estimators.joint import JointMultiLabelClassifier
 
 JOINT_METHOD = "joint"
-SHARED = ("base", "minutes", "folds", "encoder", "metric", "decision", "n_iter_no_change", "rules", "random_state")
+SHARED = ("base", "encoder", "metric", "decision", "n_iter_no_change", "rules", "random_state")
 """Parameters that a joint distribution has too."""
 
 
@@ -65,12 +65,10 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "linear-svm", "label-tree", "label-tree-tfidf" (for very many labels), "extra-trees", "boosting", "lightgbm", "catboost"
         (of ``enstruct[boosting]``), "low-rank", "mlp".
     base : "auto", str, Method or classifier, default="auto"
-        Of the method "joint": what gives the marginals, as there.
-    minutes, folds : float, default=3, and int, default=5
-        Of "joint": how long "auto" may try bases and, as long again, terms of the energy; how many parts of the rows are
-        left out in turn, for the base's marginals of rows that it has not seen. ``encoder`` (a TextEncoder), ``metric``,
-        ``decision``, ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and
-        ``random_state`` are the other parameters that it has; any of the rest needs a method of networks to act on.
+        Of the method "joint": what gives the marginals, as there. ``encoder`` (a TextEncoder), ``metric``, ``decision``,
+        ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and ``random_state`` are the other
+        parameters that it has; any of the rest needs a method of networks to act on. How many minutes and folds it takes is set
+        on :class:`~enstruct.JointMultiLabelClassifier` itself.
     metric : str, default="example-f1"
         What decision rules are fitted and chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"
@@ -133,8 +131,6 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         method: Any = "joint",
         *,
         base: Any = "auto",
-        minutes: float = 3.0,
-        folds: int = 5,
         metric: str = "example-f1",
         decision: str = "auto",
         hidden: int = 400,
@@ -178,12 +174,10 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
     def _check_parameters(self) -> Method:
         if isinstance(self.method, str) and self.method not in METHODS:
             raise unknown_name("method", self.method, [JOINT_METHOD, *METHODS])
-        for name, default in (("base", "auto"), ("minutes", 3.0), ("folds", 5)):
-            if not _equal(getattr(self, name), default):
-                raise ConfigError(
-                    f"{name}= is of what method='joint' stands on, and method={_name(self.method)} has no base: leave one of "
-                    "them out."
-                )
+        if not _equal(self.base, "auto"):
+            raise ConfigError(
+                f"base= is what method='joint' stands on, and method={_name(self.method)} has none: leave one of them out."
+            )
         return super()._check_parameters()
 
     def _check_idle(self) -> None:
