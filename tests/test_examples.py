@@ -1,18 +1,25 @@
 """Examples and the README run."""
 
 import ast
+import json
 import re
 import runpy
 import shlex
 import sys
+import threading
+import urllib.error
+import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from enstruct import EnergyMultiLabelClassifier
 from enstruct.cli.commands import build_parser
 from enstruct.cli.main import main
+from enstruct.export import export_onnx
 from enstruct.objectives.base import Scores
 from enstruct.objectives.ranking import nce_loss
 from enstruct.spaces import LabelSpace
@@ -103,3 +110,27 @@ def test_commands_that_the_readme_mentions_are_understood():
     assert len(mentioned) == 4
     for line in mentioned:
         build_parser().parse_args(shlex.split(line)[1:])
+
+
+def test_the_server_answers_rows_of_one_class_and_says_what_is_wrong(tmp_path):
+    """What its own question does not ask: classes, other widths, missing numbers, folders without a model."""
+    served = runpy.run_path(str(ROOT / "examples" / "serve.py"))["server"]
+    with pytest.raises(SystemExit, match=r"holds no model\.onnx"):
+        served(tmp_path, 0)
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = EnergyMultiLabelClassifier("binary-relevance").fit(X, np.array(list("abc"))[X.argmax(1)])
+    export_onnx(model, tmp_path / "served")
+    with served(tmp_path / "served", 0) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+
+        def ask(question):
+            return urllib.request.urlopen(f"http://127.0.0.1:{running.server_port}", json.dumps(question).encode())
+
+        with ask({"features": X[:5].tolist()}) as reply:
+            assert json.load(reply)["label_sets"] == [[one] for one in model.predict(X[:5].astype(np.float32))]
+        for wrong in ({}, {"features": [[1, 2]]}, {"features": [[None, 1, 2]]}, {"features": [["a", 1, 2]]}):
+            with pytest.raises(urllib.error.HTTPError, match="400") as refused:
+                ask(wrong)
+            with refused.value as answer:
+                assert "error" in json.load(answer)
+        running.shutdown()

@@ -54,6 +54,7 @@ def test_other_fields_and_the_names_that_a_model_knows(tmp_path):
         ("[1]", "must be an object"),
         ({"body": "x"}, "'text' is missing"),
         ({"text": None}, "'text' is null"),
+        ({"text": "b\udcff"}, "the field 'text' holds half a character"),
         ({"text": 3}, "'text' is no text"),
         ({"text": "x", "labels": 3}, "no list of names"),
         ({"text": "x", "labels": [3]}, "no list of names"),

@@ -68,3 +68,11 @@ def test_rows_that_cannot_be_read_are_named(X, said):
     assert are_texts(X)
     with pytest.raises(DataError, match=said):
         as_texts(X)
+
+
+def test_arrows_strings_are_texts():
+    arrow = pytest.importorskip("pyarrow")
+    for column in (arrow.array(["a", "b"]), arrow.chunked_array([["a"], ["b"]])):
+        assert are_texts(column)
+        assert as_texts(column) == ["a", "b"]
+    assert not are_texts(arrow.array([1.0, 2.0]))

@@ -268,6 +268,9 @@ def test_what_cannot_be_told_is_refused(tagger):
     known[2][0] = "B-NONE"
     with pytest.raises(DataError, match="'B-NONE' for token 0 of sentence 2, which training has not seen"):
         tagger.predict(NEW, known=known)
+    known[2][0] = inside.lower()
+    with pytest.raises(DataError, match=f"which training has not seen. Did you mean '{inside}'"):
+        tagger.predict(NEW, known=known)
     with pytest.raises(DataError, match="one for each"):
         tagger.predict(NEW, known=known[:3])
     known[2] = [None]

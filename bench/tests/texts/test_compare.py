@@ -121,3 +121,12 @@ def test_peers_that_are_not_installed_are_left_out(monkeypatch):
     monkeypatch.setattr(sides, "find_spec", lambda name: None)
     assert sides.is_there("terms")
     assert not sides.is_there("one-vs-rest")
+
+
+def test_a_collection_that_is_not_there_is_a_sentence(monkeypatch, tmp_path):
+    monkeypatch.setenv("ENSTRUCT_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["compare", "aapd"])
+    with pytest.raises(SystemExit, match=r"^error: "):
+        compare.main()
+    assert not [*tmp_path.iterdir()]
