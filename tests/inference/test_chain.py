@@ -7,7 +7,18 @@ from tests.spaces.test_tags import every_sequence
 from enstruct.energies import ChainEnergy, ConvEnergy, LocalEnergy, SumEnergy
 from enstruct.errors import ConfigError
 from enstruct.inference import Chain, Inference, MirrorDescent, minimise
-from enstruct.inference.chain import chain_potentials, log_partition, marginals
+from enstruct.inference.chain import (
+    IMPOSSIBLE,
+    Potentials,
+    chain_potentials,
+    clamped,
+    draw,
+    energies,
+    log_partition,
+    marginals,
+    thinned,
+    viterbi,
+)
 from enstruct.spaces import TagSpace
 
 K, T = 3, 4
@@ -138,3 +149,39 @@ def test_a_predictor_taught_by_marginals_descends_on_the_divergence_from_the_cha
         (expected,) = torch.autograd.grad(-0.5 * (p * log_q).sum(), logits)
         torch.testing.assert_close(found[b], expected[b])
     assert all(p.grad is None for p in energy.parameters())
+
+
+@pytest.mark.parametrize("by_place", [False, True])
+def test_thinned_chains_are_the_same_chains(by_place):
+    draws, tags, time = torch.Generator().manual_seed(5), 7, 5
+    normal = lambda *shape: torch.randn(*shape, generator=draws, dtype=torch.float64)  # noqa: E731
+    may = torch.rand(tags, tags, generator=draws) < 0.3
+    may[:, 2] = False  # nothing may stand before it
+    may[[0, 4], 3] = True
+    may[:, 5] = torch.arange(tags) < 3
+    transitions = torch.where(may, normal(tags, tags), IMPOSSIBLE)
+    there = torch.tensor([[1] * 5, [1, 1, 1, 0, 0], [1, 0, 0, 0, 0], [0] * 5], dtype=torch.bool)
+    dense = Potentials(normal(4, time, tags), there, transitions, normal(tags), normal(tags))
+    thin = thinned(dense)
+    assert thin.before is not None
+    assert len(thin.transitions) == int(may.sum(0).max()) < tags
+    if by_place:  # costs of one's own at every place
+        own = normal(4, time - 1, tags, tags)
+        dense = dense._replace(transitions=transitions + own)
+        few = own.gather(2, thin.before.expand(4, time - 1, -1, -1))
+        thin = thin._replace(transitions=thin.transitions + few)
+    allowed = torch.rand(4, time, tags, generator=draws) < 0.8
+    for a, b in ((dense, thin), (clamped(dense, allowed), clamped(thin, allowed))):
+        assert torch.allclose(log_partition(a)[:3], log_partition(b)[:3], atol=1e-10)
+        assert torch.allclose(marginals(a), marginals(b), atol=1e-10)
+        assert torch.equal(viterbi(a), viterbi(b))
+        assert torch.equal(*(draw(p, 50, torch.Generator().manual_seed(0)) for p in (a, b)))
+    some = torch.randint(tags, (4, time), generator=draws)
+    best = viterbi(dense).argmax(2)
+    assert torch.allclose(energies(dense, best), energies(thin, best))
+    assert torch.equal(energies(dense, some) > IMPOSSIBLE / 2, energies(thin, some) > IMPOSSIBLE / 2)
+
+
+def test_chains_of_which_most_tags_may_follow_one_another_are_left_as_they_are(problem):
+    energy, state, _ = problem
+    assert thinned(chain_potentials(energy, state)).before is None

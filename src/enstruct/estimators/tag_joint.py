@@ -19,7 +19,7 @@ from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes
 from enstruct.estimators.tag_rules import plain_words, tag_system
 from enstruct.inference import Chain
-from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials
+from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials, thinned
 from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
 from enstruct.rules.smallest import smallest_conflict
 from enstruct.rules.tags import Gazetteer, TagSystem, tag_may_be
@@ -63,7 +63,7 @@ class TagJoint:
                     problem = answers.networks.problem(X[some], bare=True)
                     with torch.no_grad():
                         chain = chain_potentials(problem.energy, problem.state)
-                    here = Potentials(*(part.cpu().double() if part.is_floating_point() else part.cpu() for part in chain))
+                    here = Potentials(*(part.cpu().double() if part.is_floating_point() else part.cpu() for part in chain[:5]))
                     blocks.append((some, costs.within(here)))
         else:
             links = Links.none(len(system.tags)) if links is None else links
@@ -75,13 +75,14 @@ class TagJoint:
         return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(system.tags)), plain)
 
     def remembering(self) -> TagJoint:
-        """Under AtMostOnce too, with a state for each tag and memory."""
+        """Under AtMostOnce too, with a state for each tag and memory, which few others may stand before."""
         if self.memories == self.system.n_memories:
             return self
-        paid = {name: np.zeros_like(getattr(self.system, name)) for name in ("follow", "start", "end")}
+        parts = {name: getattr(self.system, name) for name in ("follow", "start", "end")}
+        paid = {name: np.where(np.isinf(part), np.inf, 0.0) for name, part in parts.items()}
         *parts, tags = replace(self.system, **paid).expanded()
         costs, tag = Costs.of(*parts), torch.from_numpy(tags)
-        blocks = [(some, costs.within(_expanded(chain, tag))) for some, chain in self.chain.blocks]
+        blocks = [(some, thinned(costs.within(_expanded(chain, tag)))) for some, chain in self.chain.blocks]
         chain = replace(self.chain, blocks=blocks, n_tags=len(tag))
         return replace(self, chain=chain, memories=self.system.n_memories)
 
@@ -225,7 +226,7 @@ class TagJoint:
                         continue
                     behind = ends[tag[2:]] if tag[0] == "I" else ~ends[tag[2:]]
                     if t:
-                        links[k, t - 1][behind.unsqueeze(1) & begins[tag[2:]].unsqueeze(0)] = IMPOSSIBLE
+                        links[k, t - 1][chain.behind(behind.unsqueeze(0))[0] & begins[tag[2:]]] = IMPOSSIBLE
                     elif tag[0] == "B":
                         start[k, 0] = IMPOSSIBLE
             return chain._replace(transitions=links, unary=start)

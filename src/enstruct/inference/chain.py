@@ -5,8 +5,9 @@
     marginals        P(y_t = k) = -d log Z / d u_tk                     forward-backward, by automatic differentiation
     draw             y ~ exp(-E)/Z                                      forwards, then each tag given the one behind it
     clamped          the same chain, told which tags each token may have
+    thinned          the same chain, in which a tag is reached only from those that may stand before it
 
-(Rabiner 1989.) They cost O(T K²) where a feed-forward predictor pays O(T K), and are the decoder and the likelihood of the
+(Rabiner 1989.) They cost O(T K²), of thinned chains O(T K few), where a feed-forward predictor pays O(T K), and are the decoder and the likelihood of the
 conditional random field, the baseline that energy-trained taggers are held against, and the oracle of chain energies.
 """
 
@@ -36,17 +37,40 @@ IMPOSSIBLE = 1e6
 class Potentials(NamedTuple):
     """``unary`` (batch, time, tags) with the existing places first, ``there`` (batch, time) which they are, ``transitions``
     (tags, tags), or (batch, time - 1, tags, tags) where they differ from place to place, ``start`` and ``end`` (tags,); all
-    energies, lower is better."""
+    energies, lower is better.
+
+    ``before`` (few, tags), of thinned chains: the numbers of the only tags that may stand before each. ``transitions`` then have
+    (few, tags) in place of (tags, tags): the k-th row's are from ``before[k]``."""
 
     unary: Tensor
     there: Tensor
     transitions: Tensor
     start: Tensor
     end: Tensor
+    before: Tensor | None = None
 
     def into(self, t: int) -> Tensor:
-        """(tags, tags) or (batch, tags, tags) from the tag at t - 1 to that at t."""
+        """(from, tags) or (batch, from, tags) from the tag at t - 1 to that at t."""
         return self.transitions if self.transitions.dim() == 2 else self.transitions[:, t - 1]
+
+    def behind(self, values: Tensor) -> Tensor:
+        """(batch, from, tags), or (batch, from, 1) for all tags alike, of the tags' ``values`` (batch, tags)."""
+        if self.before is None:
+            return values.unsqueeze(2)
+        return values.index_select(1, self.before.flatten()).unflatten(1, self.before.shape)
+
+    def named(self, rows: Tensor, tags: Tensor) -> Tensor:
+        """The tag numbers that ``rows`` of the transitions into ``tags`` (alike in shape) come from."""
+        return rows if self.before is None else self.before[rows, tags]
+
+    def step(self, t: int, last: Tensor, tags: Tensor) -> Tensor:
+        """(batch,) from the tags at t - 1, ``last`` (batch,), to those at t, ``tags`` (batch,)."""
+        links, batch = self.into(t), torch.arange(len(tags), device=tags.device)
+        links = links.expand(len(tags), -1, -1)
+        if self.before is None:
+            return links[batch, last, tags]
+        into = links[batch, :, tags]  # (batch, few)
+        return torch.where(self.before[:, tags].T == last.unsqueeze(1), into, IMPOSSIBLE).amin(1)
 
 
 @dataclass(frozen=True)
@@ -91,7 +115,7 @@ def log_partition(p: Potentials) -> Tensor:
     """(batch,) log sum over tag sequences of exp(-E); 0 where there is no token."""
     alpha = -p.unary[:, 0] - p.start  # (batch, tags)
     for t in range(1, p.unary.shape[1]):
-        onward = torch.logsumexp(alpha.unsqueeze(2) - p.into(t), dim=1) - p.unary[:, t]
+        onward = torch.logsumexp(p.behind(alpha) - p.into(t), dim=1) - p.unary[:, t]
         alpha = torch.where(p.there[:, t : t + 1], onward, alpha)
     return torch.logsumexp(alpha - p.end, dim=1) * p.there[:, 0]
 
@@ -101,16 +125,23 @@ def clamped(p: Potentials, allowed: Tensor) -> Potentials:
     return p._replace(unary=torch.where(allowed, p.unary, IMPOSSIBLE))
 
 
+def thinned(p: Potentials) -> Potentials:
+    """``transitions`` (tags, tags) that are impossible left out, where that leaves half of them or fewer."""
+    possible = p.transitions < IMPOSSIBLE / 2
+    few = max(int(possible.sum(0).max()), 1)
+    if 2 * few > len(possible):
+        return p
+    # a tag that fewer may stand before has impossible ones beside them
+    before = possible.to(torch.uint8).sort(dim=0, descending=True, stable=True).indices[:few]
+    return p._replace(transitions=p.transitions.gather(0, before), before=before)
+
+
 def energies(p: Potentials, tags: Tensor) -> Tensor:
     """(batch,) E of tag numbers (batch, time); what stands where there is no token is not read. In double precision."""
     tags, there = torch.where(p.there, tags, 0), p.there.double()
     value = (p.unary.double().gather(2, tags.unsqueeze(2)).squeeze(2) * there).sum(1)
     for t in range(1, tags.shape[1]):
-        links = p.into(t).double()
-        step = (
-            links[tags[:, t - 1], tags[:, t]] if links.dim() == 2 else links[torch.arange(len(tags)), tags[:, t - 1], tags[:, t]]
-        )
-        value = value + step * there[:, t]
+        value = value + p.step(t, tags[:, t - 1], tags[:, t]).double() * there[:, t]
     last = (p.there.sum(1) - 1).clamp(min=0)
     ends = p.start.double()[tags[:, 0]] + p.end.double()[tags.gather(1, last.unsqueeze(1)).squeeze(1)]
     return value + ends * there[:, 0]
@@ -122,15 +153,16 @@ def draw(p: Potentials, n: int, generator: torch.Generator) -> Tensor:
     batch, time = p.there.shape
     forward = [-p.unary[:, 0] - p.start]
     for t in range(1, time):
-        onward = torch.logsumexp(forward[-1].unsqueeze(2) - p.into(t), dim=1) - p.unary[:, t]
+        onward = torch.logsumexp(p.behind(forward[-1]) - p.into(t), dim=1) - p.unary[:, t]
         forward.append(torch.where(p.there[:, t : t + 1], onward, forward[-1]))
     uniform = torch.rand(time, batch, n, generator=generator, dtype=torch.float64)
     tag = _drawn((forward[-1] - p.end).unsqueeze(1).expand(-1, n, -1), uniform[time - 1])
     out = [tag]
     for t in range(time - 1, 0, -1):
-        links = p.into(t).expand(batch, -1, -1).transpose(1, 2)  # (batch, to, from)
-        before = forward[t - 1].unsqueeze(1) - links.gather(1, tag.unsqueeze(2).expand(-1, -1, links.shape[2]))
-        tag = torch.where(p.there[:, t : t + 1], _drawn(before, uniform[t - 1]), tag)  # beyond the end: stay
+        scores = (p.behind(forward[t - 1]) - p.into(t)).transpose(1, 2)  # (batch, to, from)
+        scores = scores.gather(1, tag.unsqueeze(2).expand(-1, -1, scores.shape[2]))
+        last = p.named(_drawn(scores, uniform[t - 1]), tag)
+        tag = torch.where(p.there[:, t : t + 1], last, tag)  # beyond the end: stay
         out.append(tag)
     return torch.stack(out[::-1], dim=2) * p.there.unsqueeze(1)
 
@@ -157,7 +189,8 @@ def viterbi(p: Potentials) -> Tensor:
     best = p.unary[:, 0] + p.start
     pointers = []
     for t in range(1, time):
-        value, pointer = (best.unsqueeze(2) + p.into(t)).min(1)
+        value, row = (p.behind(best) + p.into(t)).min(1)
+        pointer = p.named(row, torch.arange(n_tags, device=row.device))
         here = p.there[:, t : t + 1]
         best = torch.where(here, value + p.unary[:, t], best)
         pointers.append(torch.where(here, pointer, torch.arange(n_tags, device=pointer.device)))  # beyond the end: stay

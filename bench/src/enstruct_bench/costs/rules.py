@@ -3,7 +3,8 @@
     OMP_NUM_THREADS=1 python -m enstruct_bench.costs.rules [--out results/benchmark-rules.json]
 
 Tags: a BiLSTM tagger of the library's own size on made-up sentences with BIO tags of four types, answering 2,000 sentences of 25
-words; greedy, legal by the scheme, and the chain's best sequence under a rule. Labels: a cross-entropy network on made-up rows
+words; greedy, legal by the scheme, and the chain's best sequence under a rule; and the marginals of 200 sentences under one rule, and
+under four that let a type be there once, which take sixteen states a tag. Labels: a cross-entropy network on made-up rows
 with a random tree over 4,000 labels; its prediction with the tree as ``rules=`` and without. Both are timed as users call them,
 networks and all; trained for an epoch, as what they have learnt does not count. And ten rows of the tree's labels of which half
 are told: what the others are, of independent labels that the tree alone ties together, by chains.
@@ -26,7 +27,7 @@ from enstruct.estimators import EnergyMultiLabelClassifier, EnergySequenceTagger
 from enstruct.files import write_json
 from enstruct.joint.distribution import independent
 from enstruct.rules import RuleSystem
-from enstruct.rules.tags import NeverFollows
+from enstruct.rules.tags import AtMostOnce, NeverFollows
 from enstruct_bench.comparison.provenance import present_commit
 from enstruct_bench.costs.measuring import seconds
 
@@ -57,6 +58,23 @@ def of_tags(n: int = 2000, length: int = 25) -> dict[str, float]:
         "legal": seconds(lambda: plain.predict(words, decision="legal"), REPEATS),
         "rules": seconds(lambda: ruled.predict(words), REPEATS),
     }
+
+
+def of_memories(n: int = 200, length: int = 25) -> dict[str, float]:
+    """Of sentences with one span of a type at most."""
+    words, tags = sentences(n, length, 0)
+    for row in tags:
+        there: set[str] = set()
+        for t, tag in enumerate(row):
+            again = tag[2:] in there if tag[0] == "B" else t > 0 and row[t - 1] == "O"
+            row[t] = "O" if tag != "O" and again else tag
+            there.add(row[t][2:])
+    rules = {"chain": [NeverFollows("I-PER", "B-LOC")], "once": [AtMostOnce(kind) for kind in TYPES]}
+    out = {}
+    for name, some in rules.items():
+        tagger = EnergySequenceTagger("cross-entropy", rules=some, max_epochs=1, random_state=0).fit(words, tags)
+        out[name] = seconds(lambda tagger=tagger: tagger.predict_proba(words), REPEATS)  # type: ignore[misc]
+    return out
 
 
 def tree_of(n_labels: int) -> Hierarchy:
@@ -105,16 +123,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=None)
     options = parser.parse_args()
-    tags, labels, told = of_tags(), of_labels(), of_told()
+    tags, memories, labels, told = of_tags(), of_memories(), of_labels(), of_told()
     print(
         f"2,000 sentences: greedy {tags['greedy']:.2f} s, legal x {tags['legal'] / tags['greedy']:.2f}, "
         f"a rule x {tags['rules'] / tags['greedy']:.2f}"
     )
+    print(f"marginals of 200 sentences: {memories['chain']:.2f} s, types at most once x {memories['once'] / memories['chain']:.1f}")
     print(f"1,000 rows of 4,000 labels: {labels['without']:.2f} s, hierarchy x {labels['hierarchy'] / labels['without']:.2f}")
     print(f"10 rows of 4,000 labels in a hierarchy, half of them told: {told:.1f} s")
     if options.out is not None:
-        content = {"tags": tags, "labels": labels, "told": told, "commit": present_commit(), "environment": environment()}
-        write_json(options.out, content)
+        seconds_of = {"tags": tags, "memories": memories, "labels": labels, "told": told}
+        write_json(options.out, {**seconds_of, "commit": present_commit(), "environment": environment()})
 
 
 if __name__ == "__main__":
