@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from enstruct.errors import DataError
+
 
 class Supervision(Protocol):
     """What is known of rows beside their truth (:mod:`enstruct.weak_supervision`), row by row."""
@@ -43,9 +45,19 @@ class Rows:
 
 
 def as_indicator(Y: Any) -> sparse.csr_matrix:
-    """Any 0/1 matrix as a CSR matrix of uint8; one that is that already is given back."""
+    """Any 0/1 matrix as a CSR matrix of uint8; one that is that already is given back.
+
+    DataError for other numbers, NaN among them, which are no labels and would become some by rounding.
+    """
     if isinstance(Y, sparse.csr_matrix) and Y.dtype == np.uint8 and Y.data.all():
         return Y
+    values = Y.data if sparse.issparse(Y) else np.asarray(Y)
+    if values.dtype.kind in "iuf" and ((values != 0) & (values != 1)).any():
+        odd = values[(values != 0) & (values != 1)].flat[0]
+        raise DataError(
+            f"A label matrix has the value {odd:g}, and its cells are 0 or 1. Fill or leave out what is unknown; cut "
+            "probabilities by a decision rule, as p >= 0.5."
+        )
     matrix = sparse.csr_matrix(Y, dtype=np.uint8)
     matrix.eliminate_zeros()
     return matrix

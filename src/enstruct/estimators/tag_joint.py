@@ -76,15 +76,16 @@ class TagJoint:
 
     def remembering(self) -> TagJoint:
         """Under AtMostOnce too, with a state for each tag and memory, which few others may stand before."""
-        if self.memories == self.system.n_memories:
+        system = self.system
+        if self.memories == system.n_memories:
             return self
-        parts = {name: getattr(self.system, name) for name in ("follow", "start", "end")}
-        paid = {name: np.where(np.isinf(part), np.inf, 0.0) for name, part in parts.items()}
-        *parts, tags = replace(self.system, **paid).expanded()
+        # what the chain has of these costs is paid; what is forbidden stays
+        follow, start, end = (np.where(np.isinf(part), np.inf, 0.0) for part in (system.follow, system.start, system.end))
+        *parts, tags = replace(system, follow=follow, start=start, end=end).expanded()
         costs, tag = Costs.of(*parts), torch.from_numpy(tags)
         blocks = [(some, thinned(costs.within(_expanded(chain, tag)))) for some, chain in self.chain.blocks]
         chain = replace(self.chain, blocks=blocks, n_tags=len(tag))
-        return replace(self, chain=chain, memories=self.system.n_memories)
+        return replace(self, chain=chain, memories=system.n_memories)
 
     # -- answers, over the trained tags -------------------------------------------------------------------
 

@@ -7,8 +7,9 @@
     clamped          the same chain, told which tags each token may have
     thinned          the same chain, in which a tag is reached only from those that may stand before it
 
-(Rabiner 1989.) They cost O(T K²), of thinned chains O(T K few), where a feed-forward predictor pays O(T K), and are the decoder and the likelihood of the
-conditional random field, the baseline that energy-trained taggers are held against, and the oracle of chain energies.
+(Rabiner 1989.) They cost O(T K²), of thinned chains O(T K few), where a feed-forward predictor pays O(T K), and are the decoder
+and the likelihood of the conditional random field, the baseline that energy-trained taggers are held against, and the oracle of
+chain energies.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class Potentials(NamedTuple):
         if self.before is None:
             return links[batch, last, tags]
         into = links[batch, :, tags]  # (batch, few)
-        return torch.where(self.before[:, tags].T == last.unsqueeze(1), into, IMPOSSIBLE).amin(1)
+        return torch.where(last.unsqueeze(1) == self.before[:, tags].T, into, IMPOSSIBLE).amin(1)
 
 
 @dataclass(frozen=True)

@@ -88,10 +88,10 @@ def against_pytorch_crf(repetitions: int) -> dict[str, Any]:
         except ImportError:
             return figures
         crf = CRF(TAGS, batch_first=True)
-        for theirs, ours in (("transitions", 2), ("start_transitions", 3), ("end_transitions", 4)):
-            getattr(crf, theirs).copy_(-potentials[ours])
-        figures["pytorch-crf"] = best(lambda: crf.decode(-potentials[0], potentials[1]), 10 * repetitions)
-        paths = torch.tensor(crf.decode(-potentials[0], potentials[1]))
+        for theirs in ("transitions", "start_transitions", "end_transitions"):
+            getattr(crf, theirs).copy_(-getattr(potentials, theirs.removesuffix("_transitions")))
+        figures["pytorch-crf"] = best(lambda: crf.decode(-potentials.unary, potentials.there), 10 * repetitions)
+        paths = torch.tensor(crf.decode(-potentials.unary, potentials.there))
     assert torch.equal(viterbi(potentials).argmax(-1), paths), "the paths differ"
     return figures
 

@@ -18,8 +18,8 @@ def rules_cost_section(path: Path) -> str:
         ("1,000 rows of 4,000 labels, a hierarchy", labels["without"], labels["hierarchy"]),
     ]
     if "memories" in content:  # which older files lack
-        memories = content["memories"]
-        asked.append(("marginals of 200 sentences, under one rule and under four AtMostOnce", memories["chain"], memories["once"]))
+        chain, once = (content["memories"][name] for name in ("chain", "once"))
+        asked.append(("marginals of 200 sentences, under one rule and under four AtMostOnce", chain, once))
     rows: list[list[Value]] = [
         [what, Quantity(without, form=".3f"), Quantity(with_, form=".3f"), Quantity(with_ / without, form=".2f")]
         for what, without, with_ in asked
