@@ -68,7 +68,7 @@ def test_the_table_has_what_was_measured_here_and_names_the_rest(tmp_path, capsy
     env = environment()
     here = {"environment": env, "rows": [{"rule": "expected-F1", "rows": 5, "shape": "x", "ours": 0.5, "formula": 1.0}]}
     (tmp_path / "benchmark-decoding.json").write_text(json.dumps(here))
-    there = {"environment": env | {"threads": 64}, "data": "x", "lines": {"a": {"fit_seconds": 1.0}}}
+    there = {"environment": env | {"threads": 64}, "rows": [{"data": "x", "side": "a", "seconds": 1.0, "mib": 5.0}]}
     (tmp_path / "benchmark-peers.json").write_text(json.dumps(there))
     assert main(["costs", "--results", str(tmp_path)]) == 0
     shown = capsys.readouterr().out

@@ -47,9 +47,14 @@ def test_an_ablation(tmp_path):
 
 def test_peers(tmp_path):
     line = {"fit_seconds": 12.34, "predict_seconds": 0.126, "f1_own_decision": 0.4, "f1_best_rule": 0.5, "rule": "threshold"}
-    content = {"environment": WHERE, "data": "bibtex", "lines": {"a library": line}}
+    line |= {"data": "bibtex", "limit": 60.0, "commit": "c", "mib": 1234.5, "processor_seconds": 14.0}
+    sides = [{"side": "a library", "seconds": 15.0}, {"side": "enstruct seal-nce", "seconds": 30.0}]
+    late = {"data": "bibtex", "side": "another", "limit": 60.0, "commit": "c"}
+    content = {"environment": WHERE, "rows": [*({**line, **side} for side in sides), late]}
     (tmp_path / "benchmark-peers.json").write_text(json.dumps(content))
-    assert "| a library | 12.3 | 0.13 | 40.0 | 50.0 (threshold) |" in peers_section(tmp_path / "benchmark-peers.json")
+    text = peers_section(tmp_path / "benchmark-peers.json")
+    assert "| a library | 15.0 | 14.0 | 12.3 | 0.13 | 1,234 | 40.0 | 50.0 (threshold) | 0.50 |" in text
+    assert "| another | more than 60 |" in text
 
 
 def test_trials(tmp_path):

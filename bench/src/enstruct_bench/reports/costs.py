@@ -197,8 +197,9 @@ def _conditionals(content: Content) -> Iterator[Line]:
 
 
 def _peers(content: Content) -> Iterator[Line]:
-    for name, peer in content["lines"].items():
-        yield _line(f"fit of {content['data']}: {name}", peer["fit_seconds"])
+    for row in content["rows"]:
+        if "seconds" in row:
+            yield _line(f"fit of {row['data']}, whole process: {row['side']}", row["seconds"], None, None, row["mib"])
 
 
 def _parameters(content: Content) -> list[str]:

@@ -129,22 +129,45 @@ def _gain(line: dict[str, Any]) -> Value:
 def peers_section(path: Path) -> str:
     """A file of :mod:`enstruct_bench.costs.peers`."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    rows: list[tuple[Value, ...]] = [
-        (
-            name,
-            Quantity(line["fit_seconds"], form=".1f"),
-            Quantity(line["predict_seconds"]),
-            Quantity(100 * line["f1_own_decision"], form=".1f"),
-            Quantity(100 * line["f1_best_rule"], form=".1f", note=f" ({line['rule']})"),
-        )
-        for name, line in content["lines"].items()
-    ]
     lines = [
-        f"## Peers on {content['data']} (`{path.name}`)",
+        f"## What fits take side by side (`{path.name}`)",
         "",
-        f"One fit each, seed 0; best rule: our decision rules, fitted on validation rows for all alike. "
+        "One fit each, seed 0, each in a process of its own on the same core; whole: from its start to its end, with imports, "
+        "reading and answers, by the clock; MiB: its peak. Best rule: our decision rules, fitted on validation rows for all. "
+        f"Times: whole, of {OURS}'s. Commit {', '.join(sorted({row['commit'] for row in content['rows']}))}. "
         f"{where_it_ran(content['environment'])}",
         "",
-        *markdown_table(("library", "fit s", "predict s", "F1, its own decision", "F1, best rule"), rows),
     ]
+    titles = (
+        "library",
+        "whole s",
+        "of the processor s",
+        "fit s",
+        "predict s",
+        "MiB",
+        "F1, its own decision",
+        "F1, best rule",
+        "times",
+    )
+    for data in dict.fromkeys(row["data"] for row in content["rows"]):
+        rows = [row for row in content["rows"] if row["data"] == data]
+        ours = next((row.get("seconds") for row in rows if row["side"] == OURS), None)
+        lines += [f"{data}:", "", *markdown_table(titles, [_peer(row, ours) for row in rows])]
     return Text(lines)
+
+
+OURS = "enstruct seal-nce"
+
+
+def _peer(row: dict[str, Any], ours: float | None) -> tuple[Value, ...]:
+    if "seconds" not in row:
+        return (row["side"], f"more than {row['limit']:.0f}", *[""] * 7)
+    return (
+        row["side"],
+        *(Quantity(row[name], form=".1f") for name in ("seconds", "processor_seconds", "fit_seconds")),
+        Quantity(row["predict_seconds"]),
+        Quantity(row["mib"], form=",.0f"),
+        Quantity(100 * row["f1_own_decision"], form=".1f"),
+        Quantity(100 * row["f1_best_rule"], form=".1f", note=f" ({row['rule']})"),
+        "" if ours is None else Quantity(row["seconds"] / ours),
+    )

@@ -25,7 +25,6 @@ from sklearn.linear_model import LogisticRegression
 from enstruct import TextEncoder, TextFeatures
 from enstruct.data.dataset import Dataset
 from enstruct.data.rows import as_indicator
-from enstruct.data.splits import Splits
 from enstruct.encoders.text.pretrained import accelerator
 from enstruct.encoders.text.trunk import padded
 from enstruct.randomness import seeded
@@ -43,7 +42,7 @@ PAIRS_A_TEXT, PAIR_BATCH, PAIR_RATE = 4, 16, 2e-5
 def linear(trainer: str, solver: int, train: Documents, validation: Documents) -> Marginals:
     rows = TextFeatures().fit(train.texts)
     inside, held = (Dataset(rows.transform(part.texts), as_indicator(part.Y), (), part.names) for part in (train, validation))
-    _, marginals = libmultilabel(trainer, solver)(Splits(inside, held, held))
+    _, marginals = libmultilabel(trainer, solver)(inside.X, inside.Y, held)
     return lambda texts: marginals(rows.transform(texts))
 
 
