@@ -376,6 +376,8 @@ def test_decisions_of_least_risk_in_force(fitted, rows, tmp_path):
         other.set_decision("macro-f1")
     with pytest.raises(ConfigError, match="bayes-risk"):
         JointMultiLabelClassifier("binary-relevance", decision="bayes-risk").fit(X, Y)
+    with pytest.raises(ConfigError, match="of whole tables, and no row has an answer of least risk for it. Make the model with metr"):
+        JointMultiLabelClassifier("binary-relevance", decision="micro-f1").fit(X, Y)
 
 
 def test_whole_sets_are_what_exact_match_asks_for(rows, monkeypatch):

@@ -8,7 +8,7 @@ best of the sampled sets (as far as they differ, ``MOST_CANDIDATES`` of them).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from scipy import sparse
 
 from enstruct.data.rows import as_indicator
 from enstruct.decisions.bayes_risk import minimum_risk
-from enstruct.errors import DataError
+from enstruct.errors import ConfigError, DataError
+from enstruct.validation import Check, one_of
 
 Gain = Callable[[NDArray[np.uint8], NDArray[np.uint8]], NDArray[Any]]
 """``gain(truth, predicted)``, both (n, labels) -> (n,): higher is better."""
@@ -32,6 +33,23 @@ def jaccard(truth: NDArray[np.uint8], predicted: NDArray[np.uint8]) -> NDArray[n
 
 RISKS: dict[str, Any] = {"example-f1": "f1", "hamming": "hamming", "subset-accuracy": "subset", "jaccard": jaccard}
 """What ``decision=`` may name beside the rules on marginals."""
+OF_TABLES = ("micro-f1", "macro-f1")
+"""Of the rows that are asked together: what is best for them cuts each label at a threshold (Koyejo et al. 2015)."""
+
+
+def decision_among(kind: str, names: Collection[str]) -> Check:
+    """One of these names of a ``kind``; metrics that no row's answer can be best for are told from names that nobody knows."""
+    known = one_of(kind, names)
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, str) and value in OF_TABLES:
+            raise ConfigError(
+                f"{name}={value!r}: this metric is of whole tables, and no row has an answer of least risk for it. Make the model "
+                f"with metric={value!r} and decision='auto', which fits the thresholds that it is largest at."
+            )
+        known(name, value)
+
+    return check
 
 
 def least_risk(

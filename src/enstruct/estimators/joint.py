@@ -18,7 +18,7 @@ from enstruct.data.rows import Rows, as_indicator
 from enstruct.data.splits import stratified_folds
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.expected_f1 import ExpectedF1
-from enstruct.decisions.risk import RISKS, Gain, least_risk
+from enstruct.decisions.risk import RISKS, Gain, decision_among, least_risk
 from enstruct.decisions.thresholds import sets_of_size
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies.residual import ResidualEnergy
@@ -49,7 +49,7 @@ from enstruct.training.ranks import check_alone
 from enstruct.training.residual import PATIENCE
 from enstruct.training.residual_candidates import CANDIDATES, CLASSES, Candidate, Examples
 from enstruct.training.residual_choice import Fitted, fit_residual
-from enstruct.validation import check_whole, one_of, optional, whole
+from enstruct.validation import check_whole, optional, whole
 
 EXACT = "subset-accuracy"
 SAMPLES = 200
@@ -414,7 +414,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         likeliest = self._fitted()._single and not callable(decision)  # of one class a row that is least risk of any kind
         if not likeliest and (callable(decision) or (isinstance(decision, str) and decision in RISKS)):
             return self._of_least_risk(*self._asked(X, known), [decision if callable(decision) else RISKS[decision]])[0]
-        optional(one_of("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
+        optional(decision_among("decision", [*self._fitted().rules_, *RISKS]))("decision", decision)
         if top_k is not None:
             check_whole(1, top_k=top_k)
         logits, told = self._asked(X, known)
@@ -513,7 +513,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, or a decision of least risk by its name, without another fit."""
-        one_of("decision", [*self._fitted().rules_, *([] if self._single else RISKS)])("decision", decision)
+        decision_among("decision", [*self._fitted().rules_, *([] if self._single else RISKS)])("decision", decision)
         self.decision_ = self.decision = decision  # which rows told something go by, too
         return self
 

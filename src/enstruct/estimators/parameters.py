@@ -16,7 +16,7 @@ from enstruct import validation
 from enstruct.data.embeddings import WordVectors
 from enstruct.data.tag_schemes import SCHEMES
 from enstruct.decisions.choose import RULES
-from enstruct.decisions.risk import RISKS
+from enstruct.decisions.risk import RISKS, decision_among
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
@@ -233,7 +233,7 @@ AUTOMATIC: Table = {
 JOINT: Table = {
     "encoder": optional(satisfying(_is_text_encoder, "a TextEncoder, which reads texts")),
     "metric": LABEL_SETS["metric"],
-    "decision": one_of("decision rule", ("auto", *(name for name in RULES if name != "bayes-risk"), *RISKS)),
+    "decision": decision_among("decision rule", ("auto", *(name for name in RULES if name != "bayes-risk"), *RISKS)),
     "folds": whole(2),
     "minutes": validation.positive_or_infinite,
     "n_iter_no_change": LABEL_SETS["n_iter_no_change"],
