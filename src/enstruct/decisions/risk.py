@@ -44,8 +44,8 @@ def decision_among(kind: str, names: Collection[str]) -> Check:
     def check(name: str, value: Any) -> None:
         if isinstance(value, str) and value in OF_TABLES:
             raise ConfigError(
-                f"{name}={value!r}: this metric is of whole tables, and no row has an answer of least risk for it. Make the model "
-                f"with metric={value!r} and decision='auto', which fits the thresholds that it is largest at."
+                f"{name}={value!r}: this metric is of whole tables, and no row has an answer of least risk for it. Make the "
+                f"model with metric={value!r} and decision='auto', which fits the thresholds that it is largest at."
             )
         known(name, value)
 
@@ -60,7 +60,7 @@ def least_risk(
     """
     rows, n, labels = samples.shape
     if not rows:
-        return as_indicator((0, labels))
+        return sparse.csr_matrix((0, labels), dtype=np.uint8)
     if gain == "subset" and log_density is not None:
         return as_indicator(samples[np.arange(rows), log_density.argmax(1)])
     if isinstance(gain, str):
