@@ -19,6 +19,7 @@ from enstruct.estimators.candidates import AVERAGEABLE
 from enstruct.estimators.label_rows import merge_duplicates
 from enstruct.estimators.members import CONSIDERED, TRAINED, changed, default_methods
 from enstruct.estimators.network_classifier import NetworkClassifier
+from enstruct.rules import Excludes
 
 FAST = {"hidden": 16, "layers": 1, "max_epochs": 4, "learning_rate": 0.01}
 
@@ -351,3 +352,11 @@ def test_one_label_that_is_rare(rows):
 def test_score_before_fit(rows):
     with pytest.raises(NotFittedError):
         AutoMultiLabelClassifier().score(rows.X, rows.Y)
+
+
+def test_under_rules_a_candidate_answers_by_its_own_probabilities(rows):
+    model = AutoMultiLabelClassifier(
+        ("binary-relevance", "extra-trees"), members=1, random_state=0, settings={"rules": [Excludes(0, 1), Excludes(2, 3)]}
+    ).fit(rows.X, rows.Y)
+    for name, sets in model.predict_by_candidate(rows.X).items():
+        assert np.array_equal(sets.toarray(), model.predict(rows.X, candidate=name).toarray()), name

@@ -26,9 +26,10 @@ from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators import bases, joint
 from enstruct.estimators.bases import ObservedBase
 from enstruct.estimators.cross_fitting import cross_fit
+from enstruct.estimators.network_classifier import NetworkClassifier
 from enstruct.estimators.training_table import Table
 from enstruct.methods import METHODS
-from enstruct.rules import Excludes, Implies, Soft
+from enstruct.rules import AtMost, Excludes, Implies, Soft
 from enstruct.training import residual_candidates, residual_choice
 
 N_LABELS = 5
@@ -766,3 +767,50 @@ def test_rows_of_which_nothing_is_known(rows):
     with pytest.raises(DataError, match="3 distinct rows are too few to leave some of them out"):
         JointMultiLabelClassifier("binary-relevance").fit(X[:3], rows[1][:3])
     assert len(JointMultiLabelClassifier("binary-relevance", random_state=0).fit(X[:9], rows[1][:9]).fitted_on_.folds) == 4
+
+
+def test_a_gain_of_ones_own_sees_all_labels(rows):
+    """Those that never varied, too."""
+    X, Y = rows
+    Y = np.insert(Y[:300], 0, 1, axis=1)
+    model = JointMultiLabelClassifier("binary-relevance", folds=3, random_state=0).fit(X[:300], Y)
+    widths = set()
+
+    def gain(truth, predicted):
+        widths.add((truth.shape[1], predicted.shape[1]))
+        return ((truth == predicted) * np.array([0, 1, 1, 1, 9, 1])).sum(1)
+
+    assert model.predict(X[:20], decision=gain)[:, 0].all()
+    assert widths == {(6, 6)}
+    with pytest.raises(ConfigError, match="each name a rule"):
+        model.predict(X[:20], decision=gain, top_k=1)
+
+
+def test_rows_of_which_nothing_is_told_are_answered_as_without_known_under_rules_that_fix_a_label(rows):
+    X, Y = rows
+    model = JointMultiLabelClassifier("binary-relevance", folds=3, random_state=0, rules=AtMost(0, [1]))
+    model.fit(X[:300], np.where(np.arange(N_LABELS) == 1, np.arange(300)[:, None] < 1, Y[:300]))
+    for name in ("base", "joint"):
+        model.marginals_of_ = name
+        assert np.array_equal(model.predict(X[:80]), model.predict(X[:80], known=[{}] * 80))
+        assert np.array_equal(model.predict_proba(X[:80]), model.predict_proba(X[:80], known=[{}] * 80))
+
+
+@pytest.mark.parametrize("kind", [JointMultiLabelClassifier, NetworkClassifier])
+def test_one_class_a_row_is_saved_whatever_hierarchy_is_over_the_classes(kind, rows, tmp_path):
+    X, Y = rows
+    model = kind("binary-relevance", rules=[Hierarchy(3, ((0, 1),))], random_state=0).fit(X[:200], Y[:200, :3].argmax(1))
+    model.save(tmp_path / "m")
+    assert np.array_equal(kind.load(tmp_path / "m").predict(X), model.predict(X))
+    model.rules = [Excludes(0, 1)]
+    with pytest.raises(ConfigError, match="changed after fit"):
+        model.save(tmp_path / "other")
+
+
+def test_samples_of_networks_under_rules_are_those_of_their_seed(rows):
+    X, Y = rows
+    model = NetworkClassifier("binary-relevance", rules=Excludes(0, 1), random_state=0).fit(X[:300], Y[:300])
+    before = torch.random.get_rng_state()
+    assert np.array_equal(model.sample(X, 5, random_state=1), model.sample(X, 5, random_state=1))
+    assert not np.array_equal(model.sample(X, 5, random_state=1), model.sample(X, 5, random_state=2))
+    assert torch.equal(torch.random.get_rng_state(), before)

@@ -350,3 +350,28 @@ def test_rules_hold_until_another_fit_and_leave_no_room_for_refinement(tmp_path)
         model.save(tmp_path / "model")
     model.set_params(rules=rules).save(tmp_path / "model")
     assert EnergySequenceTagger.load(tmp_path / "model").predict(NEW) == answers
+
+
+def test_in_iob1_what_is_known_and_what_is_asked_say_together_where_tags_stand():
+    """I-P stands behind no span of its type, B-P right behind one, whoever says so."""
+    tagger = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}).fit(WORDS, in_scheme(TAGS, "IOB1"))
+    joint, words, own = tagger._joint(NEW[:1]), len(NEW[0]), tagger.tags_.user_tags
+    nothing, kind = [None] * words, next(tag for tag in own if tag != "O")[2:]
+    for tag in (f"B-{kind}", f"I-{kind}", "O"):
+        known = [[None, tag, *nothing[2:]]]
+        assert joint.log_probability([nothing], known) == pytest.approx([0.0], abs=1e-6)
+        assert joint.log_probability(known, known) == pytest.approx([0.0], abs=1e-6)
+        every = [joint.log_probability([[one, *nothing[1:]]], known)[0] for one in own]
+        total = np.exp(every).sum()
+        assert total == pytest.approx(1.0, abs=1e-6), tag
+        other = next(one for one in own if one != tag)
+        assert np.isneginf(joint.log_probability([[None, other, *nothing[2:]]], known)).all()
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "crf"])
+def test_log_probabilities_are_those_of_the_probabilities_under_rules(method):
+    tagger = EnergySequenceTagger(
+        method, rules=Soft(AtMostOnce(next(tag for tag in TAGS[0] if tag != "O")[2:]), 1.5), **{**SMALL, "max_epochs": 1}
+    ).fit(WORDS, TAGS)
+    for logs, p in zip(tagger.decision_function(NEW), tagger.predict_proba(NEW), strict=True):
+        np.testing.assert_allclose(np.exp(logs), p, atol=1e-6)

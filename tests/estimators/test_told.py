@@ -90,3 +90,37 @@ def test_what_answers_are_scored_by():
             truth_of(odd, SETS)
     with pytest.raises(DataError, match="nothing to score"):
         truth_of([[HOLE, HOLE]], SETS)
+
+
+def test_columns_of_one_name_are_refused():
+    twice = pd.DataFrame([[0, 1, 1], [1, 0, 1]], columns=["a", "b", "b"])
+    for told in (twice, twice.astype(float), twice.set_axis(["a", 1, "1"], axis=1)):
+        with pytest.raises(DataError, match=r"Two columns of y are called '(b|1)': rename one"):
+            told_format(told)
+    with pytest.raises(DataError, match="Two columns of known are called 'b'"):
+        told_labels(twice, LabelFormat("indicator", np.array(["a", "b"])))
+
+
+@pytest.mark.parametrize(
+    "y", [[[3], [1], [2]], [["2019"], ["2020"]], [[3, 5], [1, 2]], [["0", "1"], ["1", "0"]], [[1, 0], [0, 1]]]
+)
+def test_lists_are_names_where_they_are_for_networks(y):
+    form, plain = told_format(y), LabelFormat.infer(y)
+    assert (form.kind, form.classes.tolist()) == (plain.kind, plain.classes.tolist())
+    np.testing.assert_array_equal(told_labels(y, form, "y"), plain.encode(y).toarray())
+
+
+def test_a_frame_of_one_column_holds_a_class_a_row():
+    with pytest.warns(Warning, match="column-vector"):
+        form = told_format(pd.DataFrame({"a": [0, 1, 1]}))
+    assert (form.kind, form.classes.tolist()) == ("single", [0, 1])
+
+
+@pytest.mark.parametrize("near", [1 + 1e-9, 1e-50, np.inf])
+def test_what_is_nearly_yes_or_no_is_neither(near):
+    with pytest.raises(DataError, match="1 for yes, 0 for no"):
+        told_labels(np.array([[near, 0.0]]), SETS)
+
+
+def test_pandas_na_in_dicts_tells_nothing():
+    np.testing.assert_array_equal(told_labels([{"a": pd.NA, "b": True}], SETS), [[HOLE, 1]])

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from tests.joint.problems import TERMS, half_told, joint_of, log_densities, random_energy, random_logits
@@ -9,7 +10,9 @@ from tests.joint.test_clamped import ROWS, sum_energy
 
 from enstruct.joint import annealing
 from enstruct.joint.clamped import ClampedEnergy, ClampedResidual
+from enstruct.joint.distribution import independent
 from enstruct.joint.mean_field import mean_field
+from enstruct.rules import AtMost, RuleSystem
 
 
 def problem_of(n_labels, terms, known=None, scale=0.4):
@@ -86,3 +89,18 @@ def test_other_energies():
     exact = torch.logsumexp(log_densities(Joint(energy, state, torch.full(known.shape, 0.5)), known), 1)
     log_z, error, _ = annealing.log_partition(problem, torch.full(problem.free.shape, 0.5), torch.Generator().manual_seed(0), 6)
     assert ((log_z - exact).abs() <= 4 * error + 1e-4).all()
+
+
+def test_under_rules_illegal_sets_have_no_share_however_likely():
+    """All labels are likely, and one may be there at most: the sum over legal sets is known."""
+    for n, sure in ((6, 9.0), (15, 9.0), (30, -2.0)):
+        joint = independent(torch.full((2, n), sure), 0, RuleSystem.of(AtMost(1, list(range(n))), list(range(n))))
+        y = torch.eye(n)[:2]
+        wanted = sure - math.log(1 + n * math.exp(sure))
+        value, error = joint.log_probability(y)
+        assert value == pytest.approx([wanted] * 2, abs=max(1e-4, 4 * error.max()))
+        assert error.max() < 0.5
+    hopeless = independent(torch.full((1, 30), 9.0), 0, RuleSystem.of(AtMost(1, list(range(30))), list(range(30))))
+    value, error = hopeless.log_probability(torch.eye(30)[:1])  # chains begin where all are there, and stay
+    assert np.isinf(error).all()
+    assert value < 0

@@ -71,3 +71,11 @@ def test_what_follows():
         follow_classes(np.array([[HOLE] * 3, [1, HOLE, 1]], dtype=np.float32), list("abc"))
     with pytest.raises(DataError, match="row 0 no class, and"):
         follow_classes(np.zeros((1, 3), dtype=np.float32), list("abc"))
+
+
+def test_what_a_row_is_answered_does_not_depend_on_others_unless_rows_are_apart(logits):
+    own = Classes(logits[:1].expand(300, K), seed=3)
+    assert torch.equal(own.sample(4), own.take(torch.tensor([7])).sample(4).expand(300, -1, -1))
+    apart = own.apart().sample(4)
+    assert len(apart.argmax(-1).unique(dim=0)) > 20
+    torch.testing.assert_close(apart.mean((0, 1)), own.marginals()[0], atol=0.05, rtol=0)

@@ -40,7 +40,7 @@ def test_log_odds_are_those_of_one_label_after_another(system):
     joint = independent(random_logits(3, system.n_labels), rules=system)
     known = torch.full((3, system.n_labels), torch.nan)
     known[:, ::4] = 0.0  # which change in no row
-    problem = joint._problem(torch.arange(3), known, True, joint._start(known)[1], Compiled(system))
+    problem = joint._problem(torch.arange(3), known, True, joint._start(known)[1])
     y = (torch.rand(3, system.n_labels, 5, generator=draws) < 0.5).float()
     together, single = problem.chains(y.clone()), problem.chains(y.clone())
     if len(Compiled(system).blocks) == system.n_labels:

@@ -144,3 +144,12 @@ def test_log_loss_of_whole_and_of_sure_answers(pair):
     assert np.isnan(metrics.log_loss(np.full((2, 2), np.nan), np.ones((2, 2))))
     with pytest.raises(DataError, match="shape"):
         metrics.log_loss(pair[0], p[:, :4])
+
+
+def test_log_loss_of_weighted_rows_is_that_of_copies():
+    Y, p = np.array([[1, np.nan], [0, 1], [1, 1]]), np.array([[0.9, 0.2], [0.4, 0.6], [0.3, 0.8]])
+    copies = np.repeat(np.arange(3), [3, 1, 2])
+    assert metrics.log_loss(Y, p, [3, 1, 2]) == pytest.approx(metrics.log_loss(Y[copies], p[copies]))
+    whole = np.nan_to_num(Y)
+    assert metrics.log_loss(whole, p, [3, 1, 2]) == pytest.approx(metrics.log_loss(whole[copies], p[copies]))
+    assert metrics.log_loss(Y, p, [0, 1, 0]) == pytest.approx(-np.log([0.6, 0.6]).mean())

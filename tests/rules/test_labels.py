@@ -19,6 +19,7 @@ from enstruct.rules import (
     Soft,
     predicate,
 )
+from enstruct.rules.labels import inequalities_of
 
 RULES = [
     Implies(0, 1),
@@ -115,3 +116,12 @@ def test_a_predicate_that_fails_or_answers_nothing_is_named():
         predicate(lambda some: 1 / len(some) > 0, ["a", "b"], "half")
     with pytest.raises(ConfigError, match="must be True or False, not None: does the function return"):
         predicate(lambda some: None, ["a"])
+
+
+def test_numbers_of_numpy_are_numbers():
+    number = {name: i for i, name in enumerate("ab")}.__getitem__
+    for make in (AtMost, AtLeast, Exactly):
+        assert inequalities_of(make(np.int64(1), ["a", "b"]), number) == inequalities_of(make(1, ["a", "b"]), number)
+    assert Soft(Excludes("a", "b"), np.int64(2)).weight == 2
+    with pytest.raises(ConfigError, match="a whole number between 0 and 2"):
+        inequalities_of(AtMost(True, ["a", "b"]), number)

@@ -243,3 +243,22 @@ def test_words():
     assert str(NeverFollows("O", "I-P")) == "'I-P' never follows 'O'"
     assert str(Gazetteer("P", ["a b"], must=False)) == "'a b' is never 'P'"
     assert str(Gazetteer("P", ["a b", "c", "d", "e", "f"])) == "'a b', 'c', 'd' and 2 more phrases are 'P'"
+
+
+def test_the_longest_phrase_counts_of_all_lists():
+    for rules in (
+        [Gazetteer("P", ["New York"]), Gazetteer("Q", ["New York Times"])],
+        [Gazetteer("Q", ["York Times"]), Gazetteer("P", ["York"])],
+    ):
+        costs = system(rules).phrase_costs(["the", "New", "York", "Times"])
+        names = [{tag for tag, cost in zip(TAGS, row, strict=True) if not cost} for row in costs]
+        assert names[3] == {"E-Q"}
+        assert names[0] == set(TAGS)
+    first = system([Gazetteer("P", ["York Times"]), Gazetteer("Q", ["New York"])]).phrase_costs(["New", "York", "Times"])
+    assert [TAGS[k] for k in (~first[1].astype(bool)).nonzero()[0]] == ["E-Q"]  # of one length the first in the sentence
+
+
+def test_a_list_of_plain_tags_is_of_its_tag_alone():
+    tags = ("ADJ", "AUX", "NOUN", "X")
+    compiled = TagSystem.of([Gazetteer("X", ["etc"], must=False)], tags, set(tags), None, legal_transitions(tags, None))
+    assert np.isinf(compiled.phrase_costs(["etc"])).tolist() == [[False, False, False, True]]

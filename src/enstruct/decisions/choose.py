@@ -44,7 +44,7 @@ def make_rule(name: str, posterior: Any = None) -> Any:
     return BayesRisk(posterior) if name == "bayes-risk" else RULES[name]()
 
 
-def check_one_rule(decision: str | None, top_k: int | None) -> None:
+def check_one_rule(decision: Any, top_k: int | None) -> None:
     """ConfigError for a prediction that is asked for two rules."""
     if decision is not None and top_k is not None:
         raise ConfigError("decision= and top_k= each name a rule: give one of them.")

@@ -265,7 +265,10 @@ class AutoMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         for block in row_blocks(X.shape[0], self.labels_.n_labels):
             means = self._means(X[block], candidates)
             chosen = decide(means)
-            parts.append(chosen if legality is None else [legality.sets(one, np.mean(means, axis=0)) for one in chosen])
+            if legality is not None:  # each by the marginals that it was decided by
+                by = means if len(means) > 1 else means * len(chosen)
+                chosen = [legality.sets(one, p) for one, p in zip(chosen, by, strict=True)]
+            parts.append(chosen)
         return [sparse.vstack(of_rows, format="csr") for of_rows in zip(*parts, strict=True)]
 
     def predict(self, X: Any, *, decision: str | None = None, top_k: int | None = None, candidate: str | None = None) -> Any:

@@ -244,7 +244,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         p, judge = self._legal(expit(logits)), self._joint(logits[left_out], seed, fitted.judge)
         self.marginals_of_ = "base"
         if fitted.likelihoods:  # else its rules leave no time for its own
-            better = log_loss(table.Y[left_out], judge.marginals().numpy()) < log_loss(table.Y[left_out], p[left_out])
+            y, weight = table.Y[left_out], None if table.weight is None else table.weight[left_out]
+            better = log_loss(y, judge.marginals().numpy(), weight) < log_loss(y, p[left_out], weight)
             self.marginals_of_ = "joint" if better else "base"
         # rules are about whole sets: holes are filled with a draw, given what was observed
         whole, ruled = table.Y, np.arange(len(table))
@@ -373,7 +374,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             gain(truth, predicted) -> (n,): the set of least expected risk under the joint (:mod:`enstruct.decisions.risk`).
         top_k : the k most probable labels instead.
         """
-        check_one_rule(decision if isinstance(decision, str) else None, top_k)
+        check_one_rule(decision, top_k)
         chosen = self._finished(*self._decided(X, known, decision, top_k), known)
         return self.labels_.decode(chosen)
 
@@ -401,11 +402,13 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         return p if self.legality_ is None else self.legality_.marginals(p).astype(p.dtype)
 
     def _told(self, known: Any) -> NDArray[np.float32]:
-        """(rows, labels), with what follows by the rules."""
+        """(rows, labels), with what follows by the rules, of rows of which something is told."""
         told = told_labels(known, self.labels_)
         if self._single:
             return follow_classes(told, self.classes_.tolist())
-        return told if self.legality_ is None else self.legality_.told(told)
+        if self.legality_ is None:
+            return told
+        return np.where(np.isnan(told).all(1, keepdims=True), told, self.legality_.told(told))
 
     def _decided(self, X: Any, known: Any, decision: Any, top_k: int | None) -> tuple[sparse.csr_matrix, NDArray[Any]]:
         """(label sets, the marginals that they were decided by)."""
@@ -437,19 +440,18 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def _of_least_risk(
         self, logits: NDArray[np.float32], told: NDArray[np.float32], gains: Sequence[Any]
     ) -> list[tuple[sparse.csr_matrix, NDArray[Any]]]:
-        """Label sets by each of the gains, with the shares of the samples that have each label."""
-        joint = self._joint(logits)
-        parts: list[list[NDArray[Any]]] = [[told[:0]] for _ in gains]
-        shares = [told[:0]]
+        """Label sets by each of the gains, with the shares of the samples that have each label, of all labels."""
+        joint, none = self._joint(logits), self._expanded(told[:0], self.constants_)
+        parts: list[list[NDArray[Any]]] = [[none] for _ in gains]
+        shares = [none]
         for rows in torch.arange(len(told)).split(max(1, CELLS // (SAMPLES * told.shape[1]))):
             few = joint.take(rows)
             samples = few.sample(SAMPLES, torch.from_numpy(told)[rows])
-            density = few.log_density(samples)
-            shares.append(samples.mean(1).numpy())
+            density, whole = few.log_density(samples).numpy(), self._expanded(samples.numpy(), self.constants_)
+            shares.append(whole.mean(1))
             for part, gain in zip(parts, gains, strict=True):
-                part.append(least_risk(samples.numpy().astype(np.uint8), gain, density.numpy()).toarray())
-        p = self._expanded(np.concatenate(shares), self.constants_)
-        return [(as_indicator(self._expanded(np.concatenate(part), self.constants_)), p) for part in parts]
+                part.append(least_risk(whole.astype(np.uint8), gain, density).toarray())
+        return [(as_indicator(np.concatenate(part)), np.concatenate(shares)) for part in parts]
 
     def sample(self, X: Any, n: int = 1, *, known: Any = None, random_state: Any = None) -> NDArray[np.uint8]:
         """(rows, n, labels) label sets from the joint, given what is told: independent draws, from row to row too.

@@ -20,6 +20,7 @@ from enstruct.estimators.legality import Legality
 from enstruct.estimators.networks import check_bytes
 from enstruct.estimators.posterior import EnergyPosterior
 from enstruct.joint.distribution import independent
+from enstruct.randomness import generator
 from enstruct.spaces import LabelSpace
 from enstruct.spaces.label_vectors import dense
 from enstruct.training.batches import row_blocks
@@ -124,7 +125,12 @@ class LabelAnswers:
         if self.legality is None:
             drawn = dense(LabelSpace(logits.shape[1]).sample(logits, n)).numpy()
         else:
-            drawn = independent(logits, int(torch.randint(2**31, ())), self.legality.varying).apart().sample(n).numpy()
+            drawn = (
+                independent(logits, int(torch.randint(2**31, (), generator=generator("cpu"))), self.legality.varying)
+                .apart()
+                .sample(n)
+                .numpy()
+            )
         return self.data.constants.expand_numbers(drawn).astype(np.uint8)
 
     def legal(self, p: NDArray[Any]) -> NDArray[Any]:

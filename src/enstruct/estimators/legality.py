@@ -43,9 +43,11 @@ def system_of(rules: Any, labels: LabelFormat) -> RuleSystem | None:
     return system
 
 
-def check_as_fitted(rules: Any, in_force: Sequence[Any]) -> None:
+def check_as_fitted(rules: Any, in_force: Sequence[Any], single: bool = False) -> None:
     """ConfigError where ``rules=`` are others than those that a fitted model answers by, which nothing would keep."""
     now = () if rules is None else tuple(rules) if isinstance(rules, (list, tuple)) else (rules,)
+    if single:  # a row of one class has no use for hierarchies
+        now = tuple(rule for rule in now if not isinstance(rule, Hierarchy))
     if now != tuple(in_force):
         raise ConfigError(
             "save: rules= were changed after fit, and the model answers by those it was fitted under: set them back, or fit anew."

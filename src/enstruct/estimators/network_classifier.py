@@ -417,7 +417,7 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
     # -- saving -----------------------------------------------------------------------------------
 
     def _record(self) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-        check_as_fitted(self.rules, () if self.legality_ is None else self.legality_.whole.rules)
+        check_as_fitted(self.rules, () if self.legality_ is None else self.legality_.whole.rules, self.data_.single)
         sparse_input = any(isinstance(module, SparseLinear) for module in self.predictor_.modules())
         record = {"labels": self.data_.labels.record(), "input": input_record(self, sparse=sparse_input)}
         tensors = {name: torch.from_numpy(array) for name, array in self.data_.arrays().items()}

@@ -61,7 +61,7 @@ class SavedJoint(BaseEstimator):
         A base that is somebody's classifier is named there, and passed to :meth:`load`. Raises SaveError, ModelFileError.
         """
         check_is_fitted(self, "energy_")
-        check_as_fitted(self.rules, () if self.legality_ is None else self.legality_.whole.rules)
+        check_as_fitted(self.rules, () if self.legality_ is None else self.legality_.whole.rules, self._single)
         parameters = self.get_params(deep=False)
         custom = [name for name in ("base",) if saved_values.is_code(parameters[name])]
         members = members_of(self.base_)

@@ -125,10 +125,15 @@ class TagJoint:
         whole = self.remembering()
         joint, given = whole._asked(known)
         y = self._rows(y, "y")
-        told = whole._allowed(y, "y")
-        with np.errstate(invalid="ignore"):
-            both = whole._with_places(y).log_partition(told & given)
-        return both - joint.log_partition(given)
+        told, rows = whole._allowed(y, "y"), y if known is None else self._rows(known, "known")
+        # where tags stand is said by both of them
+        both = [[b if a is None else a for a, b in zip(*pair, strict=True)] for pair in zip(y, rows, strict=True)]
+        value = whole._with_places(both).log_partition(told & given) - joint.log_partition(given)
+        against = [
+            any(a is not None and b is not None and a != b for a, b in zip(*pair, strict=True))
+            for pair in zip(y, rows, strict=True)
+        ]
+        return np.where(against, -np.inf, value)
 
     def quality(self, y: Known) -> list[NDArray[np.float64]]:
         """For each sentence (tokens,) p(its tag | x, the tags outside of the span or the run of O that it is in), of plain

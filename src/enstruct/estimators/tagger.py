@@ -401,7 +401,9 @@ class EnergySequenceTagger(EnergyEstimator):
         return split(self._answers().probabilities(inputs, refine), inputs.offsets)
 
     def decision_function(self, X: Sequence[Sentence]) -> list[NDArray[np.float64]]:
-        """Log-probabilities, in the shape of :meth:`predict_proba`."""
+        """Log-probabilities, in the shape of :meth:`predict_proba`; under rules of its probabilities, 1e-300 at least."""
+        if self._ruled:
+            return [np.log(np.clip(p, 1e-300, None)) for p in self.predict_proba(X)]
         inputs = self._inference_inputs(X)
         return split(log_softmax(self._answers().logits(inputs), axis=1), inputs.offsets)
 

@@ -33,12 +33,13 @@ def told_format(y: Any) -> LabelFormat:
         if not names:
             raise DataError("No row of y tells a label.")
         return LabelFormat("names", np.array(names, dtype=None if all(isinstance(name, str) for name in names) else object))
-    if (table := _table(y)) is None:
-        return LabelFormat.infer(y)
-    filled = np.nan_to_num(np.where(table == -1, np.nan, table))
-    columns = getattr(y, "columns", None)
-    inferred = LabelFormat.infer(filled)
-    return inferred if columns is None else LabelFormat(inferred.kind, np.array([str(name) for name in columns]))
+    columns = _columns(y, "y")
+    if (table := _table(y)) is None or (isinstance(y, (list, tuple)) and not _are_cells(table).all()):
+        return LabelFormat.infer(y)  # lists of numbers may be names, as many in each row
+    inferred = LabelFormat.infer(np.nan_to_num(np.where(table == -1, np.nan, table)))
+    if columns is None or inferred.kind == "single":
+        return inferred
+    return LabelFormat(inferred.kind, np.array(columns))
 
 
 def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray[np.float32]:
@@ -59,9 +60,9 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
                 f"{{label: True or False}} for each row; it is {_form(known)}."
             )
         return labels.encode(known).toarray().astype(np.float32)
-    columns = getattr(known, "columns", None)
+    columns = _columns(known, what)
     if columns is not None and (what == "known" or labels.kind != "indicator" or labels.classes.dtype.kind == "U"):
-        place, names = {str(name): i for i, name in enumerate(columns)}, [str(name) for name in labels.classes.tolist()]
+        place, names = {name: i for i, name in enumerate(columns)}, [str(name) for name in labels.classes.tolist()]
         for name in place:
             if name not in names:
                 raise _unknown(f"label in {what}", name, labels)
@@ -72,16 +73,14 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
         table = whole
     if table.shape[1] != labels.n_labels:
         raise DataError(f"{what} has {table.shape[1]} columns, and there are {labels.n_labels} labels: one column a label.")
-    with np.errstate(over="ignore"):  # infinite is neither 0 nor 1, too
-        out = np.where(table == -1, np.nan, table).astype(np.float32)
-    wrong = ~(np.isnan(out) | (out == 0) | (out == 1))
+    wrong = ~_are_cells(table)
     if wrong.any():
         row, label = np.argwhere(wrong)[0]
         raise DataError(
             f"{what} holds {shown(table[row, label])} in row {row}, label {_name(labels, int(label))}: 1 for yes, 0 for no, "
             "NaN (or None, or -1) for unknown."
         )
-    return out
+    return np.where(table == -1, np.nan, table).astype(np.float32)
 
 
 def truth_of(y: Any, labels: LabelFormat) -> Any:
@@ -152,7 +151,7 @@ def _table(y: Any) -> NDArray[np.float64] | None:
         array = np.asarray(values, dtype=object)
     except ValueError:
         return None
-    if array.ndim != 2:
+    if array.ndim != 2 or any(isinstance(cell, str) for cell in array.flat):
         return None
     for missing in (lambda: array == None, lambda: np.frompyfunc(is_missing, 1, 1)(array).astype(bool)):  # noqa: E711
         try:
@@ -160,6 +159,23 @@ def _table(y: Any) -> NDArray[np.float64] | None:
         except (TypeError, ValueError):  # pandas' NA is found one by one, which takes longer
             continue
     return None
+
+
+def _are_cells(table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers say yes, no, or that nothing is known."""
+    return np.isnan(table) | (table == 0) | (table == 1) | (table == -1)
+
+
+def _columns(y: Any, what: str) -> list[str] | None:
+    """The names of a data frame's columns, as texts. DataError where two are alike."""
+    columns = getattr(y, "columns", None)
+    if columns is None:
+        return None
+    names = [str(name) for name in columns]
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"Two columns of {what} are called {shown(twice)}: rename one, or leave it out.")
+    return names
 
 
 def _is_flat(known: Any) -> bool:
@@ -173,8 +189,7 @@ def _is_flat(known: Any) -> bool:
 
 def _are_names(table: NDArray[np.float64], y: Any, labels: LabelFormat) -> bool:
     """Whether lists of numbers are names of labels, and no table of yes and no."""
-    yes_or_no = np.isnan(table) | (table == 0) | (table == 1) | (table == -1)
-    return isinstance(y, (list, tuple)) and not (table.shape[1] == labels.n_labels and yes_or_no.all())
+    return isinstance(y, (list, tuple)) and not (table.shape[1] == labels.n_labels and _are_cells(table).all())
 
 
 def _of_classes(known: Any, labels: LabelFormat) -> NDArray[np.float32]:
@@ -197,7 +212,7 @@ def _of_dicts(known: Any, labels: LabelFormat, what: str) -> NDArray[np.float32]
         for name, value in (told or {}).items():
             if name not in number:
                 raise _unknown(f"label in row {row} of {what}", name, labels)
-            if value is None or value == -1 or value != value:
+            if is_missing(value) or value == -1:
                 continue
             if not (isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)) and value in (0, 1)):
                 raise DataError(f"{what} says {shown(value)} of {shown(name)} in row {row}: True, False or None.")

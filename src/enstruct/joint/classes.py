@@ -19,7 +19,7 @@ class Classes:
     :class:`~enstruct.joint.Joint`. A class told absent has no probability, and one told present leaves none to the others."""
 
     def __init__(self, logits: Tensor, seed: int = 0) -> None:
-        self.logits, self.seed = logits, seed
+        self.logits, self.seed, self._shared = logits, seed, True
 
     def take(self, rows: Tensor) -> Classes:
         out = copy(self)
@@ -30,7 +30,10 @@ class Classes:
         return self
 
     def apart(self) -> Classes:
-        return self
+        """Whose samples are independent from row to row, where otherwise all rows have the same random numbers."""
+        out = copy(self)
+        out._shared = False
+        return out
 
     def marginals(self, known: Tensor | None = None, *_: Any) -> Tensor:
         """(rows, classes)."""
@@ -40,8 +43,12 @@ class Classes:
         """(rows, n, classes), one class in each draw."""
         if not len(self.logits):
             return self.logits.new_zeros(0, n, self.logits.shape[1])
-        generator = torch.Generator().manual_seed(self.seed)
-        drawn = torch.multinomial(self.marginals(known), n, replacement=True, generator=generator)
+        cumulative = self.marginals(known).double().cumsum(1)
+        uniform = torch.rand(
+            1 if self._shared else len(cumulative), n, generator=torch.Generator().manual_seed(self.seed), dtype=torch.float64
+        )
+        drawn = torch.searchsorted(cumulative, (uniform * cumulative[:, -1:]).contiguous(), right=True)
+        drawn = drawn.clamp(max=cumulative.shape[1] - 1)
         return torch.nn.functional.one_hot(drawn, self.logits.shape[1]).to(self.logits.dtype)
 
     def log_density(self, y: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -53,6 +54,7 @@ class Joint:
         self.energy, self.state, self.start, self.seed = energy, state, start, seed
         self.rules = rules if rules is not None and len(rules.inequalities) else None
         self._compiled = None if self.rules is None else Compiled(self.rules)
+        self._path = None if self.rules is None else Compiled(self.rules, ANNEALED)
         self._sampler: Any = gibbs
         self._own: tuple[torch.Generator, torch.Generator] | None = None
 
@@ -130,14 +132,20 @@ class Joint:
         """log of the sum of exp(-E) over the free labels (rows,), and its standard error."""
         start = self._start(known)[1]
         value, error = np.zeros(len(known)), np.zeros(len(known))
-        compiled = None if self.rules is None else Compiled(self.rules, ANNEALED)
-        for rows, problem, few in self._blocks(known, start, annealing.CHAINS, enumeration.MOST_COUNTED, compiled):
+        for rows, problem, few in self._blocks(known, start, annealing.CHAINS, enumeration.MOST_COUNTED):
             if problem.free.shape[1] <= enumeration.MOST_COUNTED:
                 value[rows.numpy()] = enumeration.log_partition(problem).numpy()  # a tensor of one number would index as a number
             else:
-                estimate = annealing.log_partition(problem, few, self._generator(), known.shape[1])
+                estimate = self._annealed(problem, few, known.shape[1])
                 value[rows.numpy()], error[rows.numpy()] = estimate.log_z.numpy(), estimate.error.numpy()
         return value, error
+
+    def _annealed(self, problem: Clamped, start: Tensor, n_labels: int) -> annealing.Partition:
+        """Under rules the path ends where breaking one costs ANNEALED nats, so that chains leave the sets that do."""
+        if self._path is None:
+            return annealing.log_partition(problem, start, self._generator(), n_labels)
+        path = cast(Clamped, replace(cast(Ruled, problem), rules=self._path))
+        return annealing.log_partition(path, start, self._generator(), n_labels, asked=problem)
 
     def problems(self, known: Tensor, start: Tensor) -> Iterator[tuple[Tensor, Clamped, Tensor]]:
         """What :meth:`marginals` solves, in blocks: row numbers, problem, the means that chains of its free labels start at."""
@@ -175,15 +183,15 @@ class Joint:
         possible = torch.where(unlikely & ~tied, mean, torch.where(unlikely & below, 0.0, known))
         return torch.where(possible.isnan() & tied, torch.from_numpy(follow(self.rules, possible.numpy())), possible)
 
-    def _problem(self, rows: Tensor, known: Tensor, among_all: bool, mean: Tensor, compiled: Compiled | None) -> Clamped:
+    def _problem(self, rows: Tensor, known: Tensor, among_all: bool, mean: Tensor) -> Clamped:
         state, known, mean = self.state.rows(rows), known[rows], mean[rows]
         if not isinstance(self.energy, ResidualEnergy):
             return cast(Clamped, ClampedEnergy.of(self.energy, state, known))
         problem = cast(Clamped, (ClampedResidual.among_all if among_all else ClampedResidual.of)(self.energy, state, known))
-        if compiled is None:
+        if self._compiled is None:
             return problem
         moves = self._generator(of_moves=True)
-        return cast(Clamped, Ruled(rows, problem, compiled, known, mean, moves, shared=self._own is None))
+        return cast(Clamped, Ruled(rows, problem, self._compiled, known, mean, moves, shared=self._own is None))
 
     def _blocks(
         self,
@@ -191,7 +199,6 @@ class Joint:
         start: Tensor,
         chains: int = gibbs.CHAINS,
         enumerated: int | None = None,
-        compiled: Compiled | None = None,
     ) -> Iterator[tuple[Tensor, Clamped, Tensor]]:
         """(row numbers, problem, start of its free labels), rows with about as many free labels together.
 
@@ -199,13 +206,12 @@ class Joint:
         row must not depend on the rows beside it.
         """
         enumerated = enumeration.MOST_FREE if enumerated is None else enumerated
-        compiled = self._compiled if compiled is None else compiled
         free = known.isnan().sum(1)
         order = torch.argsort(free, stable=True)
         first = 0
         while first < len(order):
             T = int(free[order[first]])
-            ruled = compiled is not None and enumerated < T  # chains under rules ask for labels by number
+            ruled = self._compiled is not None and enumerated < T  # chains under rules ask for labels by number
             among_all = isinstance(self.energy, ResidualEnergy) and (ruled or (T > MANY and known.shape[1] < 2 * T))
             each = known.shape[1] * chains if among_all else T * T + T * chains
             rows = order[first : first + max(1, CELLS // max(1, each))]
@@ -213,7 +219,7 @@ class Joint:
                 rows = rows[free[rows] == T]
             elif not among_all:
                 rows = rows[free[rows] <= max(T + 16, T * 3 // 2)]
-            problem = self._problem(rows, known, among_all, start, compiled)
+            problem = self._problem(rows, known, among_all, start)
             yield rows, problem, start[rows].gather(1, problem.free)
             first += len(rows)
 

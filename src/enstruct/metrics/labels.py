@@ -189,18 +189,19 @@ def calibration_error(truth: Any, probabilities: Any, bins: int = 15) -> float:
     return float(np.abs(gap).sum() / max(p.size if observed is None else int(observed.sum()), 1))
 
 
-def log_loss(truth: Any, probabilities: Any) -> float:
-    """Mean over observed (row, label) cells of -log p(y | x) in nats; NaN where there is none.
+def log_loss(truth: Any, probabilities: Any, sample_weight: Any = None) -> float:
+    """Mean over observed (row, label) cells of -log p(y | x) in nats; NaN where there is none. ``sample_weight`` (rows,).
 
     Probabilities count as no nearer to 0 and 1 than ``SURE``, so that one slip of a sure model leaves the mean finite.
     """
     y, p, observed = _probabilities(truth, probabilities)
-    total, cells = 0.0, p.size if observed is None else int(observed.sum())
+    weight = np.ones(len(p)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    total, cells = 0.0, float(weight @ np.full(len(p), p.shape[1]) if observed is None else weight @ observed.sum(1))
     for start in range(0, len(p), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         block, true = np.clip(p[rows].astype(np.float64), SURE, 1 - SURE), y[rows].toarray().astype(bool)
         nats = -np.log(np.where(true, block, 1 - block))
-        total += float(nats.sum() if observed is None else nats[observed[rows]].sum())
+        total += float(weight[rows] @ np.where(True if observed is None else observed[rows], nats, 0.0).sum(1))
     return total / cells if cells else float("nan")
 
 

@@ -261,6 +261,5 @@ def _at_least(k: Any, labels: Any, number: Number, rule: Any, least: int = 1) ->
 
 def _at_most(k: Any, labels: Any, number: Number, rule: Any, least: int = 1) -> list[Inequality]:
     several = _several(labels)
-    wrong = isinstance(k, bool) or not isinstance(k, int)
     opposite = tuple(one.label if isinstance(one, Not) else Not(one) for one in several)
-    return _at_least(None if wrong else len(several) - k, opposite, number, rule, least)
+    return _at_least(len(several) - k if is_whole(k) else None, opposite, number, rule, least)

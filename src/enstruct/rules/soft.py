@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from enstruct.errors import ConfigError
@@ -20,7 +21,7 @@ class Soft:
     def __post_init__(self) -> None:
         if isinstance(self.rule, (Soft, type)):
             raise ConfigError(f"Soft takes a rule over labels, tags or masks that is not soft itself, not {self.rule!r:.80}.")
-        if not (isinstance(self.weight, (int, float)) and 0 < self.weight < float("inf")):
+        if not (isinstance(self.weight, Real) and 0 < self.weight < float("inf")):
             raise ConfigError(f"Soft({str(self.rule)!r:.100}) needs a weight in nats above 0, not {self.weight!r:.40}.")
 
     def __str__(self) -> str:

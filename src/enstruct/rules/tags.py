@@ -14,7 +14,7 @@ sequences that keep them are those of a chain, with a bit more of memory for eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,27 +223,37 @@ class TagSystem:
                     )
 
     def phrase_costs(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that must be there the first and longest
-        counts, of all rules; others give way to them. Preferences add up, each by its own first and longest phrases."""
+        """(tokens, tags) what the gazetteers make a sentence's tokens cost. Of phrases that must be there the longest counts, of
+        all rules, then the first; others give way to them. Preferences add up, each by its own longest and first phrases."""
         costs, bound = np.zeros((len(words), len(self.tags))), np.zeros(len(words), dtype=bool)
-        order = sorted(
-            range(len(self.gazetteers)), key=lambda k: (np.isfinite(self.gazetteers[k][1]), not self.gazetteers[k][0].must)
-        )
-        for k in order:
-            rule, weight, by_length = self.gazetteers[k]
-            taken, weight = bound if np.isinf(weight) else bound.copy(), 0.0 if k in self.idle else weight
-            for length, phrases in by_length.items():
-                for at in range(len(words) - length + 1):
-                    here = slice(at, at + length)
-                    if tuple(words[here]) not in phrases or taken[here].any():
-                        continue
-                    if rule.must:
-                        taken[here] = True
-                        for t, tag in enumerate(span_tags(rule.type, length, self.tags), at):
-                            costs[t, [one != tag for one in self.tags]] += weight
-                    else:
-                        costs[here, [one[2:] == rule.type or one == rule.type for one in self.tags]] += weight
+        binds = [np.isinf(weight) for _, weight, _ in self.gazetteers]
+        must = [k for k, (rule, _, _) in enumerate(self.gazetteers) if binds[k] and rule.must]
+        others = [k for k in np.argsort(np.logical_not(binds), kind="stable").tolist() if k not in must]
+        for together in (must, *([k] for k in others)):
+            taken = bound if all(binds[k] for k in together) else bound.copy()
+            for k, here in sorted(((k, here) for k in together for here in self._found(k, words)), key=_longest_first):
+                self._bind(costs, k, here, taken)
         return costs
+
+    def _found(self, k: int, words: Sequence[str]) -> Iterator[slice]:
+        """Where phrases of a gazetteer stand."""
+        for length, phrases in self.gazetteers[k][2].items():
+            for at in range(len(words) - length + 1):
+                if tuple(words[at : at + length]) in phrases:
+                    yield slice(at, at + length)
+
+    def _bind(self, costs: NDArray[np.float64], k: int, here: slice, taken: NDArray[np.bool_]) -> None:
+        """What a gazetteer's phrase makes the tokens there cost, unless some are taken; phrases that must be there take them."""
+        if taken[here].any():
+            return
+        rule, weight, _ = self.gazetteers[k]
+        weight = 0.0 if k in self.idle else weight
+        if not rule.must:
+            costs[here, [_is_of(rule.type, one, self.tags) for one in self.tags]] += weight
+            return
+        taken[here] = True
+        for t, tag in enumerate(span_tags(rule.type, here.stop - here.start, self.tags), here.start):
+            costs[t, [one != tag for one in self.tags]] += weight
 
     # -- what tagged sentences break -----------------------------------------------------------------------
 
@@ -283,6 +293,16 @@ def tag_may_be(tag: str, trained: str, scheme: str | None) -> bool:
         return tag == trained
     own = {"IOB1": {"B": "BS", "I": "BIES"}, "IOB2": {"B": "BS", "I": "IE"}, "BILOU": {"L": "E", "U": "S"}}.get(scheme, {})
     return tag[2:] == trained[2:] and trained[0] in own.get(tag[0], tag[0])
+
+
+def _longest_first(found: tuple[int, slice]) -> tuple[int, int, int]:
+    k, here = found
+    return here.start - here.stop, here.start, k
+
+
+def _is_of(kind: str, tag: str, tags: Sequence[str]) -> bool:
+    """Whether a trained tag is of a type, which of plain tags is the tag itself."""
+    return tag == kind if kind in tags else tag[1:2] == "-" and tag[2:] == kind
 
 
 def span_tags(kind: str, length: int, tags: Sequence[str]) -> list[str]:
