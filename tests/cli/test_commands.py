@@ -136,13 +136,15 @@ def test_a_model_remembers_how_its_file_was_read(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "c.txt").read_text()
     _write_csv(tmp_path / "some.csv", test, ["id", *features, labels[0]])
     capsys.readouterr()
-    assert main(["predict", "model", "some.csv", "--out", "d.txt"]) == 2
-    assert "some.csv" in capsys.readouterr().err
+    assert main(["predict", "model", "some.csv", "--out", "d.txt"]) == 0  # all features are there, and nothing else is asked for
+    assert (tmp_path / "a.txt").read_text() == (tmp_path / "d.txt").read_text()
+    assert main(["evaluate", "model", "some.csv"]) == 2
+    assert "there is no column of the model's label" in capsys.readouterr().err
     assert main(["predict", "model", "test.csv", "--out", "b.txt"]) == 0
     assert (tmp_path / "a.txt").read_text() == (tmp_path / "b.txt").read_text()
     capsys.readouterr()
     assert main(["evaluate", "model", "test.csv", "--drop", "[x0]"]) == 2
-    assert "'row 0' is no number" in capsys.readouterr().err  # what is said takes the place of what is remembered
+    assert "lacks 1 features of the model, first 'x0'" in capsys.readouterr().err
 
 
 def test_names_of_an_xml_file_are_remembered(tmp_path, monkeypatch):

@@ -188,3 +188,50 @@ def test_answers_of_changed_data_are_refused(served, tmp_path, capsys):
     assert main(["answers", "a.jsonl", "--out", "l.csv"]) == 2
     assert "are not those that the answers are about" in capsys.readouterr().err
     assert not (tmp_path / "l.csv").exists()
+
+
+def test_a_label_that_is_a_column_already_is_told_cell_by_cell(served, capsys):
+    sessions, acts = served
+    acts += [(0, {"sad": True}, False)]
+    for cells, told in ((["", "", ""], {}), (["1", "", "0"], {"happy": True})):
+        with open("n.csv", "w") as file:
+            file.write("text,happy\n" + "".join(f"words {k},{cell}\n" for k, cell in enumerate(cells)))
+        out = f"{len(told)}.jsonl"
+        assert main(["label", "--new", "n.csv", "--text", "text", "--labels", "happy,sad", "--out", out]) == 0
+        assert sessions[-1].row(0)["cells"] == {**told, "sad": True}
+        assert "happy" not in sessions[-1].row(1)["cells"]
+        assert main(["answers", out, "--out", f"{len(told)}.csv"]) == 0
+        assert [row["happy"] for row in rows(f"{len(told)}.csv")] == cells
+    with open("n.csv", "w") as file:
+        file.write("text,happy\na,maybe\nb,\n")
+    assert main(["label", "--new", "n.csv", "--text", "text", "--labels", "happy,sad", "--out", "w.jsonl"]) == 2
+    assert "line 2, column 'happy'" in capsys.readouterr().err
+
+
+def test_a_journal_that_is_open_elsewhere_keeps_its_models(served, monkeypatch, capsys):
+    new = ["label", "--new", "new.csv", "--text", "text", "--labels", "calm,loud", "--out", "a.jsonl"]
+    found = []
+
+    def serve(session, options):
+        marker = session.learner.folder / "marker"
+        marker.write_text("a model")
+        found.extend([main(new), marker.exists()])
+        pages.serve(session, options)
+
+    monkeypatch.setattr(command, "serve", serve)
+    assert main(new) == 0
+    assert found == [2, True]
+    assert "is open in another workbench" in capsys.readouterr().err
+
+
+def test_columns_that_were_left_out_in_training_need_not_be_there(served):
+    _, acts = served
+    with open("songs.csv") as file, open("with id.csv", "w") as out:
+        out.writelines(f"{'id' if k == 0 else k},{line}" for k, line in enumerate(file))
+    train = [*TRAIN, "--drop", "id"]
+    train[1] = "with id.csv"
+    assert main([*train, "--out", "m"]) == 0
+    acts += [(1, {"sad": True}, False)]
+    assert main(["label", "m", "songs.csv", "--labels", ",".join(LABELS), "--out", "a.jsonl"]) == 0
+    assert main(["answers", "a.jsonl", "--out", "l.csv"]) == 0
+    assert rows("l.csv")[1]["sad"] == "1"

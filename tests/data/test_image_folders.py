@@ -234,3 +234,10 @@ def test_sixteen_bits_become_eight_as_in_double_precision(tmp_path):
     values = np.arange(2**16).reshape(256, 256)
     Image.fromarray(values.astype(np.uint16)).save(tmp_path / "a.png")
     np.testing.assert_array_equal(read_image(tmp_path / "a.png")[..., 0], (values / 257).round())
+
+
+def test_a_picture_is_read_by_the_readers_of_its_kinds_alone(tmp_path):
+    """What is PostScript inside would begin an interpreter."""
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n")
+    with pytest.raises(ParseError, match="cannot identify image file"):
+        read_image(tmp_path / "a.png")

@@ -214,7 +214,7 @@ def test_blank_lines_of_a_file_with_a_header_are_rows_if_it_counts_them(tmp_path
     np.testing.assert_array_equal(loose.X.toarray(), [[0, 1, 0], [0, 0, 3]])
     counted = read_svmlight(write(tmp_path, "3 3 2\n0 1:1\n1 2:3\n\n\n"))
     np.testing.assert_array_equal(counted.X.toarray(), [[0, 1, 0], [0, 0, 3], [0, 0, 0]])
-    assert counted.first_feature is None
+    assert counted.first_feature == 0  # as in every file with a header
     assert read_svmlight(write(tmp_path, "0 00:1 1:2\n")).first_feature == 0
 
 
@@ -356,3 +356,26 @@ def test_a_label_far_below_zero_is_outside(tmp_path):
     (tmp_path / "d.svm").write_text("-3000000000 1:1\n2 1:1\n")
     with pytest.raises(ParseError, match=r"line 1: label -3000000000 is outside 0\.\.2"):
         read_svmlight(tmp_path / "d.svm")
+
+
+def test_files_with_a_header_count_from_zero_and_so_do_others_asked_of_their_model(tmp_path):
+    """A row means the same whatever rows stand beside it."""
+    first = read_svmlight(write(tmp_path, "2 4 2\n0 1:3 2:0.5\n1 0:1\n")).first_feature
+    assert first == 0
+    alone = read_svmlight(write(tmp_path, "0 1:3 2:0.5\n"), 2, 4, first)
+    beside = read_svmlight(write(tmp_path, "0 1:3 2:0.5\n1 0:1\n"), 2, 4, first)
+    np.testing.assert_array_equal(alone.X.toarray()[0], beside.X.toarray()[0])
+
+
+@pytest.mark.parametrize("ending", [".gz", ".GZ", ".Xz"])
+def test_what_is_compressed_is_told_by_its_ending_in_capitals_too(tmp_path, ending):
+    opened = gzip.open if ending.lower() == ".gz" else lzma.open
+    with opened(tmp_path / f"a.CSV{ending}", "wt") as file:
+        file.write("x,y\n1,0\n2,1\n")
+    assert load(tmp_path / f"a.CSV{ending}", labels="y").X.tolist() == [[1], [2]]
+
+
+def test_an_archive_without_labels_says_how_to_predict_it(tmp_path):
+    np.savez(tmp_path / "x.npz", X=np.ones((2, 2)))
+    with pytest.raises(ParseError, match=r"no array 'Y'.* say --unlabelled"):
+        read_npz(tmp_path / "x.npz")

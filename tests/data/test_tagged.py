@@ -304,3 +304,13 @@ def test_shares_of_tokens_are_told_and_the_same_ones_each_time():
     assert all(a in (None, b) for row, own in zip(told, tags, strict=True) for a, b in zip(row, own, strict=True))
     assert told == told_at_random(tags, 0.5, 3)
     assert told_at_random(tags, 0.0, 3) == [[None] * 4, [None] * 2, []]
+
+
+def test_words_that_begin_with_a_number_sign_are_words(tmp_path):
+    tweet = tmp_path / "tweet.conll"
+    tweet.write_text("#text\tHASH\nis\tVERB\n\n# text = fun\n#id-card\tHASH\n\n#id = 3\nok\tADJ\n")
+    sentences = read_conll(tweet)[0]
+    assert [[*sentence] for sentence in sentences] == [["#text", "is"], ["#id-card"], ["ok"]]
+    blanks = tmp_path / "blanks.conll"
+    blanks.write_text("#text HASH\nis VERB\n")
+    assert [[*sentence] for sentence in read_conll(blanks)[0]] == [["#text", "is"]]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from enstruct.data.image_folders import read_pictures
-from enstruct.errors import DataError
-from enstruct.workbench.masks import Masks, mask_of, runs_of
+from enstruct.errors import DataError, SaveError
+from enstruct.workbench.masks import Masks, mask_of, runs_of, write_pictures
 
 
 @pytest.fixture(scope="module")
@@ -77,3 +77,21 @@ def test_uncertainty_and_contents(masks):
     shown = masks.content(1)
     assert (shown["height"], shown["width"], shown["name"]) == (16, 16, "p1")
     assert shown["picture"].startswith("data:image/png;base64,")
+
+
+def test_folders_that_hold_anything_else_are_never_replaced(segmenter_and_pictures, tmp_path):
+    pictures = segmenter_and_pictures[1]
+    shape = pictures.images[0].shape[:2]
+    told = {0: {"mask": runs_of(np.zeros(shape, dtype=int))}}
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.txt").write_text("years")
+    (tmp_path / "file").write_text("precious")
+    for place in ("thesis", "file"):
+        with pytest.raises(SaveError, match="no folder of ours"):
+            write_pictures(tmp_path / place, pictures, told)
+    assert (tmp_path / "thesis" / "thesis.txt").read_text() == "years"
+    assert (tmp_path / "file").read_text() == "precious"
+    for _ in range(2):  # its own is renewed
+        write_pictures(tmp_path / "out", pictures, told)
+    assert len([*(tmp_path / "out" / "masks").iterdir()]) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out", "thesis"]

@@ -10,6 +10,7 @@ from scipy import sparse
 from enstruct.data.dataset import Dataset
 from enstruct.data.tables.read import read_table
 from enstruct.data.text_files import read_jsonl
+from enstruct.errors import DataError
 from enstruct.workbench.written import Written, filled
 
 TOLD = np.array([[1, 0], [np.nan, 1], [np.nan, np.nan]])
@@ -58,3 +59,11 @@ def test_what_is_answered_lies_over_what_was_given():
     table = filled(["a", "b"], 2, given, {0: {"a": False, "other": True}, 1: {"a": True}})
     np.testing.assert_array_equal(table, [[0, 0], [1, 1]])
     np.testing.assert_array_equal(given[0], [1, 0])
+
+
+def test_a_column_that_is_called_as_a_label_is_refused(tmp_path):
+    source = tmp_path / "in.csv"
+    source.write_text("title,tags\nx,title\ny,misc\nz,\n")
+    with pytest.raises(DataError, match="The column 'title' and a label have one name: rename the column"):
+        Written(str(source), lambda: None, ("tags",)).write(tmp_path / "out.csv", ["misc", "title"], TOLD)
+    assert not (tmp_path / "out.csv").exists()

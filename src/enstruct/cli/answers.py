@@ -51,8 +51,8 @@ def run(options: Namespace) -> None:
 
 def _check_out(options: Namespace, task: str, source: str) -> None:
     wanted = ".conll" if task == "tags" else ".jsonl" if ending(source) == ".jsonl" else ".csv"
-    if options.out.resolve() in {Path(source).resolve(), options.answers.resolve()}:
-        raise ConfigError(f"--out {options.out} is the data, or the answers: name another.")
+    if any(Path(one).resolve().is_relative_to(options.out.resolve()) for one in (source, options.answers)):
+        raise ConfigError(f"--out {options.out} is the data, or the answers, or a folder that they are in: name another.")
     if task == "masks":
         if options.out.exists() and not options.overwrite:
             raise ConfigError(

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import SAME, Model, check_joint, columns, has_no_labels, load_model, read_examples, read_known, read_rows
+from enstruct.cli.inputs import (
+    SAME,
+    Model,
+    as_read,
+    check_joint,
+    columns,
+    has_no_labels,
+    load_model,
+    needs_no_labels,
+    read_examples,
+    read_known,
+    read_rows,
+)
 from enstruct.cli.outputs import check_names
 from enstruct.cli.rules import rules_for
 from enstruct.cli.task_files import Draw, TaskFiles, Training
@@ -79,7 +90,7 @@ class LabelFiles(TaskFiles):
         data, means = examples.data, examples.means
         notes = {
             "source": str(options.data),
-            "labels": list(data.label_names) if isinstance(labels, str) and Path(labels).is_file() else labels,
+            "labels": as_read(labels, options.data, options.drop, data.label_names),
             "drop": options.drop,
             "feature_names": list(data.feature_names),
             "label_names": list(data.label_names),
@@ -154,7 +165,8 @@ class LabelFiles(TaskFiles):
             raise ConfigError("--known same takes the labels of DATA, and --unlabelled says that it has none: leave one out.")
         labels = shared.label_argument(options.labels)
         unasked = labels is None and options.known != SAME
-        bare = options.unlabelled or (unasked and (hasattr(model, "text_") or has_no_labels(model, options.data)))
+        of_itself = hasattr(model, "text_") or needs_no_labels(model, options.data) or has_no_labels(model, options.data)
+        bare = options.unlabelled or (unasked and of_itself)
         rows = Rows(*read_rows(model, options.data, labels, options.drop, not bare, shared.text_argument(options.text)))
         return rows if options.known is None else replace(rows, known=read_known(model, options.known, options.data, rows.data))
 
@@ -164,7 +176,7 @@ class LabelFiles(TaskFiles):
 
     def lines(self, model: Any, data: Rows, options: Namespace) -> Iterator[str]:
         """One a row, found as they are written: with probabilities a file may be larger than the memory."""
-        names, as_json = model.notes_["label_names"], options.out is not None and options.out.suffix == ".jsonl"
+        names, as_json = model.notes_["label_names"], options.out is not None and options.out.suffix.lower() == ".jsonl"
         if options.probabilities and not as_json:
             if options.decision is not None or options.top_k is not None:
                 raise ConfigError("--probabilities writes no label sets, which --decision and --top_k choose: leave them out.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from enstruct.cli.rules import check_told
 from enstruct.data.dataset import Dataset
 from enstruct.data.impute import fill_missing, training_means
-from enstruct.data.kinds import is_table, is_table_there
+from enstruct.data.kinds import ending, is_table, is_table_there
 from enstruct.data.load import has_columns, load, read_file
 from enstruct.data.mapped import MappedRows, SparseStore
 from enstruct.data.on_disk import is_on_disk
@@ -102,6 +102,16 @@ def read_examples(source: str, labels: Any, drop: list[str], base: str | None, t
     return Examples(data, numbers, len(whole) - len(data), X, data.Y if data.unknown is None else data.told(), means)
 
 
+def as_read(labels: Any, source: str, drop: Sequence[str], names: Sequence[str]) -> Any:
+    """``--labels`` for another file of the kind: the labels' names in place of the XML file that holds an ARFF file's, and of a
+    table's single column, which may stand elsewhere there, its name in place of its number."""
+    if ending(source) == ".arff" and isinstance(labels, str) and Path(labels).is_file():
+        return list(names)
+    if isinstance(labels, int) and abs(labels) == 1 and is_table_there(source):
+        return [name for name in column_names(source) if name not in drop][min(labels, 0)]
+    return labels
+
+
 def read_known(model: Model, known: str, source: str, data: Dataset) -> NDArray[np.float64]:
     """(rows, labels of the model) 0, 1 and NaN: what a file tells of the rows in ``data``, or, by ``same``, their own labels.
 
@@ -143,6 +153,8 @@ def read_rows(
         if has_columns(source):
             labels = _labels_of_training(known, source, labelled) if labels is None else labels
             drop = drop or known.get("drop", [])
+            if is_table(source) and not (labelled and isinstance(labels, int)):  # counted off, of all that are there
+                drop = [*drop, *_of_no_use(known, source, labels if labelled else ())]
         data = read_file(
             source,
             labels if labelled else (),
@@ -166,6 +178,16 @@ def read_rows(
             f"{source} has missing cells, and the model's training file had none, so it knows no means: fill them in."
         )
     return X, data
+
+
+def _of_no_use(known: dict[str, Any], source: str, labels: Any) -> list[str]:
+    """The columns of a table that are neither features of the model nor labels, if all its features are there."""
+    there = column_names(source)
+    if not set(known["feature_names"]) <= set(there):
+        return []  # what is lacking is said where features are put in order
+    named = {labels, *labels.split(",")} if isinstance(labels, str) else {*(labels or ())}
+    used = {*known["feature_names"], *(name.strip() for name in named)}
+    return [name for name in there if name not in used]
 
 
 def _labels_of_training(known: dict[str, Any], source: str, labelled: bool) -> Any:
@@ -211,6 +233,11 @@ def _read_texts(
         source, labels if labelled else (), drop, label_names=known["label_names"], feature_names=known["text"], text=text
     )
     return data.X, data
+
+
+def needs_no_labels(model: Model, source: str) -> bool:
+    """Whether a table has all of the model's features as columns, so that nothing needs to be known of the others."""
+    return is_table_there(source) and {*model.notes_["feature_names"]} <= {*column_names(source)}
 
 
 def has_no_labels(model: Model, source: str) -> bool:

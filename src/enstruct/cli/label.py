@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from enstruct.data.label_names import check_label_name
 from enstruct.data.load import load
 from enstruct.data.mapped import MappedRows
 from enstruct.data.opening import is_file
-from enstruct.data.tables.read import column_names
+from enstruct.data.tables.read import column_names, told_columns
 from enstruct.data.tagged import has_tags, read_tagged
 from enstruct.data.text_files import LABELS
 from enstruct.errors import ConfigError, DataError
@@ -87,7 +88,10 @@ def _label_sets(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     held = list(data.label_names) if read is None or isinstance(read, int) else [read] if isinstance(read, str) else list(read)
     held = [name.strip() for one in held for name in ([one] if one in data.label_names else one.split(","))] if not bare else []
     how = {"given": given, "labels": read if not bare else [], "columns": held}
-    how |= {"drop": options.drop or notes.get("drop", []), "text": notes.get("text") if text is None else text}
+    drop = options.drop or notes.get("drop", [])
+    if is_table_there(source):
+        drop = [name for name in drop if name in column_names(source)]  # which need not be there
+    how |= {"drop": drop, "text": notes.get("text") if text is None else text}
     contents = _contents(data, source, options.pictures)
     return LabelSets(names, as_rows(X), contents, told, Written(source, lambda: data, tuple(held)), model), how
 
@@ -128,13 +132,12 @@ def _from_nothing(options: Namespace) -> Session:
     has_names = is_table_there(source)
     there = [name for name in names if name in column_names(source)] if has_names else []
     drop = [*options.drop, *([options.pictures] if has_names and options.pictures and not text else [])]
-    data = _unlabelled(source, there if has_names else (), drop, text)
+    data = _unlabelled(source, [*drop, *there], text)
     _check_in_memory(data, source)
     told = None
     if there:
-        table = np.full((len(data), len(names)), np.nan)
-        table[:, [names.index(name) for name in there]] = data.told()
-        told = table
+        told = np.full((len(data), len(names)), np.nan)
+        told[:, [names.index(name) for name in there]] = told_columns(source, there)
     X = data.X if not data.has_missing else fill_missing(data.X, training_means(data.X))
     rows = as_rows(X)
     rules = [] if options.rules is None else read_rules(options.rules, names)
@@ -147,22 +150,22 @@ def _from_nothing(options: Namespace) -> Session:
     number = {name: k for k, name in enumerate(names)}
     settings = {"minutes": options.minutes, "random_state": options.seed}
     settings["rules"] = [mapped(rule, number.__getitem__) for rule in rules] or None
-    learner = Learner(
-        labelling,
-        order.at_random,
-        settings,
-        drawn=order.order != "given",
-        folder=options.out.with_name(f".{options.out.name}.models"),
-    )
     how = {"given": bool(there), "labels": there, "columns": there, "drop": drop, "text": text}
-    header = header_of("labels", source, labelling.n_rows, names, how)
-    return Session(labelling, Journal(options.out, header), order, Path(source).name, learner)
+    journal = Journal(options.out, header_of("labels", source, labelling.n_rows, names, how))
+    with ExitStack() as failed:
+        failed.callback(journal.close)
+        # models lie beside it: of a journal that is open elsewhere they are another process's
+        folder = options.out.with_name(f".{options.out.name}.models")
+        learner = Learner(labelling, order.at_random, settings, drawn=order.order != "given", folder=folder)
+        session = Session(labelling, journal, order, Path(source).name, learner)
+        failed.pop_all()
+    return session
 
 
-def _unlabelled(source: str, labels: Any, drop: list[str], text: list[str] | None) -> Dataset:
+def _unlabelled(source: str, drop: list[str], text: list[str] | None) -> Dataset:
     if Path(source).is_file() and ending(source) == ".arff":
         raise ConfigError(f"--new {source}: ARFF files have their labels: train a model on it, or give a table.")
-    data = load(source, labels=labels, drop=drop, text=text)
+    data = load(source, labels=(), drop=drop, text=text)
     if not len(data):
         raise DataError(f"{source} has no rows.")
     return data

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jsonargparse import ActionConfigFile, Namespace
 from jsonargparse.typing import restricted_number_type
 
@@ -34,6 +35,23 @@ class Reader:
         return self.name
 
 
+def _names(value: Any) -> list[str]:
+    """Of a list, or of a text as a,b or [a, "b,c"]: texts all of them, 0 and no too."""
+    if isinstance(value, (list, tuple)):
+        return [str(name) for name in value]
+    try:
+        listed = yaml.load(str(value), Loader=yaml.BaseLoader) if str(value).lstrip().startswith("[") else str(value).split(",")
+    except yaml.YAMLError as error:
+        raise ArgumentTypeError(f"{value!r} is no list of names, as [a,b]") from error
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
+        raise ArgumentTypeError(f"{value!r} is no list of names, as [a,b]")
+    return [name.strip() for name in listed]
+
+
+NAMES = Reader("list[str]", _names)
+"""Of columns: YAML would read some as numbers, dates, or yes and no."""
+
+
 def new_parser(description: str) -> Parser:
     parser = Parser(description=description)
     parser.add_argument("--config", action=ActionConfigFile, help="YAML file with any of these options")
@@ -57,7 +75,7 @@ def add_data(parser: Parser, remembered: str = "") -> None:
         help="tables, ARFF: n for the first n columns, -n for the last n; tables: names of 0/1 columns joined by commas, or one "
         f"column of names separated by ; or |; ARFF: Mulan XML file{remembered}",
     )
-    parser.add_argument("--drop", type=list[str], default=[], help=f"tables, ARFF: columns to leave out, as [a,b]{remembered}")
+    parser.add_argument("--drop", type=NAMES, default=[], help=f"tables, ARFF: columns to leave out, as a,b or [a,b]{remembered}")
 
 
 def add_text(parser: Parser, remembered: str = "") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from jsonargparse import Namespace
 
 from enstruct.cli.task_files import files_of
@@ -10,6 +12,8 @@ from enstruct.cli.which_task import task_of_model
 
 def run(options: Namespace) -> None:
     files = files_of(task_of_model(options.model))
+    if options.out == Path("-"):
+        options.out = None  # standard output
     files.check_out(options)
     model = files.load(options)
     files.write(model, files.read_unanswered(model, options), options)

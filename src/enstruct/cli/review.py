@@ -10,7 +10,7 @@ from typing import Any
 from jsonargparse import Namespace
 
 from enstruct.cli import options as shared
-from enstruct.cli.inputs import Examples, read_examples
+from enstruct.cli.inputs import Examples, as_read, read_examples
 from enstruct.cli.outputs import check_free
 from enstruct.cli.pages import as_rows, check_page, serve
 from enstruct.cli.progress import working_bar
@@ -105,8 +105,7 @@ def session_of(options: Namespace, log: Path, corrected: Path) -> Session:
 
 
 def _as_read(options: Namespace, names: list[str]) -> Any:
-    labels = shared.label_argument(options.labels)
-    return names if isinstance(labels, str) and Path(labels).is_file() else labels
+    return as_read(shared.label_argument(options.labels), options.data, options.drop, names)
 
 
 def _label_columns(options: Namespace, names: list[str]) -> list[str]:

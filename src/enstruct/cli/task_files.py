@@ -18,6 +18,7 @@ from enstruct import estimators
 from enstruct.cli.inputs import same_source
 from enstruct.cli.options import model_parameters, moved_encoder
 from enstruct.cli.outputs import check_free
+from enstruct.data.opening import OPENERS
 from enstruct.errors import ConfigError
 from enstruct.files import replace_file
 from enstruct.metrics import Counts, Metric, ratio
@@ -86,6 +87,8 @@ class TaskFiles(ABC):
         if options.out is not None:
             if options.out.resolve() == Path(options.data).resolve():
                 raise ConfigError(f"--out {options.out} is the file to be answered: name another.")
+            if options.out.suffix.lower() in OPENERS:
+                raise ConfigError(f"--out {options.out}: answers are not compressed: name a plain file.")
             check_free([options.out], options.overwrite)
 
     def write(self, model: Any, data: Any, options: Namespace) -> None:

@@ -22,8 +22,8 @@ from enstruct.errors import ParseError, shown
 
 BLANKS = " \t\r"
 """What separates columns; others, as the no-break space of 10 000, are parts of words."""
-NOTE = re.compile(r"#\s*(newdoc|newpar|sent_id|text|id|global\.columns)\b")
-"""Comments of CoNLL-U before a sentence, which some write into other files of columns too."""
+NOTE = re.compile(r"#(\s+(newdoc|newpar|sent_id|text|id|global\.columns)\b|(newdoc|newpar|sent_id|text|id)\s*=)[^\t]*$")
+"""Comments of CoNLL-U before a sentence, which some write into other files of columns too; not words as #text."""
 
 
 def read_conll(

@@ -93,7 +93,7 @@ def _convert_svmlight(source: Path, out: Path, labelled: bool, told: Told, first
             width, n_labels = (header[1], header[2]) if header else (most_feature + 1 - first, most_label + 1)
             _check_header(source, header, writer.rows, most_feature, most_label)
             _check_widths(source, width, n_labels, writer.entries)
-            writer.finish(max(1, width), map(str, range(n_labels)), first_feature=None if header else first)
+            writer.finish(max(1, width), map(str, range(n_labels)), first_feature=first)
         if first:
             _shift(folder / "x_indices.bin", first)
 

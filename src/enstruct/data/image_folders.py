@@ -31,6 +31,8 @@ from enstruct.errors import DataError, DatasetNotFoundError, EnstructError, Pars
 log = logging.getLogger("enstruct")
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
+"""Of Pillow's readers these alone, whatever a file's ending is: others begin programs, as that of PostScript does."""
 MOST_PIXELS = 2**26
 """Of one file: beyond it images are refused by what their header says, before they are decoded."""
 VALIDATION = ("validation", "val", "valid")
@@ -224,7 +226,7 @@ def _opened(path: Path) -> Iterator[tuple[Image.Image, str | None]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # what follows is stricter
-            file = Image.open(path)
+            file = Image.open(path, formats=FORMATS)
         with file:
             if file.width * file.height > MOST_PIXELS:
                 raise ParseError(f"is {file.height}x{file.width}, more than {MOST_PIXELS} pixels. Save it smaller.", path)

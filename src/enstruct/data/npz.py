@@ -116,7 +116,8 @@ def _matrix(path: Path | str, arrays: dict[str, Any], name: str, known: int | No
 
 def _csr(path: Path | str, arrays: dict[str, Any], name: str) -> sparse.csr_matrix:
     if not all(f"{name}{key}" in arrays for key in KEYS[1:]):
-        raise ParseError(f"no array {name!r}, nor {name}_data, {name}_indices, {name}_indptr, {name}_shape", path)
+        mend = "; to predict a file that has no labels, say --unlabelled" if name == "Y" else ""
+        raise ParseError(f"no array {name!r}, nor {name}_data, {name}_indices, {name}_indptr, {name}_shape{mend}", path)
     data, indices, indptr, shape = parts = [arrays[f"{name}{key}"] for key in KEYS[1:]]
     for part, key, kinds in zip(parts, KEYS[1:], ("biuf", "iu", "iu", "iu"), strict=True):
         if part.ndim != 1 or part.dtype.kind not in kinds:

@@ -42,7 +42,7 @@ def open_binary(path: Path | str) -> IO[bytes]:
     path = Path(path)
     if not is_file(path):
         raise DatasetNotFoundError(f"There is no file {path}.")
-    return OPENERS.get(path.suffix, open)(path, "rb")
+    return OPENERS.get(path.suffix.lower(), open)(path, "rb")
 
 
 def read_lines(path: Path | str) -> list[str]:
@@ -63,7 +63,7 @@ def stream_lines(path: Path | str) -> Generator[str, None, None]:
 def _reading(path: Path | str) -> Iterator[IO[str]]:
     try:
         binary = open_binary(path)
-        if Path(path).suffix in OPENERS:
+        if Path(path).suffix.lower() in OPENERS:
             binary = io.BufferedReader(_Unpacked(binary, Path(path)), 2**16)
         with io.TextIOWrapper(binary, encoding="utf-8") as file:
             yield file

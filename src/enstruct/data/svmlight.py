@@ -1,7 +1,7 @@
 """svmlight lines ``l1,l2 f:v f:v …``, with or without the header ``rows features labels`` of the XMC repository.
 
 Labels count from 0. Features count from 0 when a header is there; otherwise from 1 unless index 0 occurs, or as told: a model
-keeps what they counted from in a training file without header. A line without anything, but at the end, is a row without
+keeps what they counted from in its training file. A line without anything, but at the end, is a row without
 anything.
 """
 
@@ -61,7 +61,7 @@ def read_svmlight(
             raise ParseError(f"label {each.index} is outside 0..{label_width - 1}", path, each.line)
     X, Y = read.matrices(header[0] if header else 0, width, label_width, first_feature)
     names = tuple(f"f{i}" for i in range(width)), tuple(str(i) for i in range(label_width))
-    return Dataset(X, Y, *names, name=Path(path).name, first_feature=None if header else first_feature)
+    return Dataset(X, Y, *names, name=Path(path).name, first_feature=first_feature)
 
 
 class _Extreme:

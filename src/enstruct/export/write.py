@@ -158,7 +158,13 @@ def _trace(graph: Graph, file: Path, model: Any) -> None:
         cause = " ".join(str(error.__cause__ or error).split())
         raise ConfigError(f"torch's exporter cannot trace this model's networks: {cause:.180}") from error
     _tidied(program.model)
-    described = {"enstruct": version("enstruct"), "estimator": type(model).__name__, "opset": str(OPSET), **graph.about}
+    described = {
+        "enstruct": version("enstruct"),
+        "estimator": type(model).__name__,
+        "opset": str(OPSET),
+        "inputs": "finite, which is not checked",
+        **graph.about,
+    }
     if hasattr(model, "method"):
         described["method"] = str(getattr(model.method, "name", model.method))
     for node in program.model.graph.all_nodes():  # where in Python each came from: more bytes than small weights

@@ -231,7 +231,8 @@ class TagSystem:
         others = [k for k in np.argsort(np.logical_not(binds), kind="stable").tolist() if k not in must]
         for together in (must, *([k] for k in others)):
             taken = bound if all(binds[k] for k in together) else bound.copy()
-            for k, here in sorted(((k, here) for k in together for here in self._found(k, words)), key=_longest_first):
+            found = ((of, here) for of in together for here in self._found(of, words))
+            for k, here in sorted(found, key=_longest_first):
                 self._bind(costs, k, here, taken)
         return costs
 

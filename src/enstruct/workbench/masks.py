@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw
 from scipy.special import xlogy
 
 from enstruct.data.image_folders import Pictures
-from enstruct.errors import DataError, shown
+from enstruct.errors import DataError, SaveError, shown
 from enstruct.estimators.segmenter import EnergySegmenter
 from enstruct.files import replace_folder
 from enstruct.records import Shape, fits
@@ -132,7 +132,15 @@ def write_pictures(path: Path, data: Pictures, told: Mapping[int, Cells]) -> Non
             Image.fromarray(data.images[row]).save(folder / "images" / name)
             Image.fromarray(mask.astype(np.uint8)).save(folder / "masks" / name)
 
-    replace_folder(path, fill)
+    replace_folder(path, fill, _check_pictures)
+
+
+def _check_pictures(path: Path) -> None:
+    """SaveError for a place that holds anything but such folders."""
+    if path.is_dir() and {inner.name for inner in path.iterdir()} <= {"images", "masks"}:
+        return
+    if path.exists():
+        raise SaveError(f"{path} holds more than the folders images and masks: it is no folder of ours, name another place.")
 
 
 def runs_of(mask: NDArray[Any]) -> list[list[int]]:

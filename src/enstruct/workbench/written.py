@@ -23,6 +23,7 @@ from enstruct.data.kinds import ending, is_table_there
 from enstruct.data.opening import read_lines
 from enstruct.data.tables.read import column_names, raw_table
 from enstruct.data.text_files import LABELS
+from enstruct.errors import DataError, shown
 from enstruct.files import replace_file
 
 BLOCK = 1000
@@ -49,7 +50,7 @@ class Written:
         return Path(self.source).is_file() and ending(self.source) == ".jsonl"
 
     def write(self, path: Path, names: Sequence[str], told: NDArray[np.float64]) -> None:
-        """``told`` (rows, labels) of 0, 1 and NaN. SaveError."""
+        """``told`` (rows, labels) of 0, 1 and NaN. SaveError; DataError for a column that is called as a label is."""
         replace_file(path, partial(self._write, names=names, told=told))
 
     def _write(self, path: Path, names: Sequence[str], told: NDArray[np.float64]) -> None:
@@ -69,7 +70,9 @@ class Written:
     def _cells(self, names: Sequence[str], told: NDArray[np.float64]) -> Iterator[list[str]]:
         labels = [["" if np.isnan(value) else str(int(value)) for value in row] for row in told]
         if is_table_there(self.source):
-            kept = [name for name in column_names(self.source) if name not in {*self.label_columns, *names}]
+            kept = [name for name in column_names(self.source) if name not in self.label_columns]
+            if both := [name for name in kept if name in names]:
+                raise DataError(f"The column {shown(both[0])} and a label have one name: rename the column.")
             table = raw_table(self.source, kept)
             yield [*kept, *names]
             for k, row in enumerate(labels):

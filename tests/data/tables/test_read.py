@@ -11,7 +11,7 @@ from enstruct.cli.main import main
 from enstruct.data.load import load, load_splits, read_file
 from enstruct.data.npz import read_npz
 from enstruct.data.tables.csv_file import LONGEST_CELL
-from enstruct.data.tables.read import column_names, read_table, read_told
+from enstruct.data.tables.read import column_names, read_table, read_told, told_columns
 from enstruct.errors import DataError, ParseError
 
 COLUMNS = "a,b,jazz,pop\n1,2.5,0,1\n-3e2,,1,1\n"
@@ -285,3 +285,21 @@ def test_the_line_that_is_not_utf_8_is_named(tmp_path):
     (tmp_path / "d.csv").write_bytes(b"a,b\n" + b"1,0\n" * 30_000 + b"1,\xff\n")
     with pytest.raises(ParseError, match="line 30002: the file is not in UTF-8"):
         read_table(tmp_path / "d.csv", -1)
+
+
+def test_a_quotation_mark_that_is_never_closed_is_found_where_it_opens(write):
+    rows = [f'{k},"a text",1' for k in range(500)]
+    rows[3] = '3,"never closed,1'
+    with pytest.raises(ParseError, match="line 5: no field, a quotation mark that is never closed"):
+        read_table(write("\n".join(["n,text,y", *rows])), "y", text=["text"])
+
+
+def test_an_empty_column_of_a_known_label_tells_nothing(write):
+    """Of names, too, that may be in it, or be one."""
+    source = write("x,spam\n1,\n2,\n")
+    data = read_table(source, "spam", known=["spam"])
+    assert data.unknown.all()
+    assert read_table(source, "spam", known=["ham", "eggs"]).Y.nnz == 0
+    np.testing.assert_array_equal(told_columns(source, ["spam"]), [[np.nan], [np.nan]])
+    with pytest.raises(ParseError, match="line 2, column 'spam'"):
+        told_columns(write("x,spam\n1,maybe\n2,\n"), ["spam"])

@@ -302,6 +302,8 @@ def test_pickled_weights_are_refused_and_converted_by_an_explicit_call(tmp_path,
     convert(pickled)
     assert np.allclose(TextEncoder(pickled, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
     assert load_trunk(pickled).width == 16
+    with pytest.raises(ModelFileError, match="is there already"):
+        convert(pickled)
 
 
 def test_a_trainers_own_files_are_no_weights(tmp_path, folder):

@@ -28,7 +28,7 @@ def parser() -> Parser:
         default=None,
         help="with --new: names of the labels joined by commas, columns of DATA or not; else as for `enstruct predict`",
     )
-    p.add_argument("--drop", type=list[str], default=[], help="tables, ARFF: columns to leave out, as [a,b]")
+    p.add_argument("--drop", type=shared.NAMES, default=[], help="tables, ARFF: columns to leave out, as [a,b]")
     shared.add_text(p, " (default: as in training)")
     shared.add_moved_encoder(p)
     p.add_argument(

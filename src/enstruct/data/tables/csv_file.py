@@ -75,15 +75,16 @@ class CsvFile(TableFile):
         first = next(lines, "")
         csv.field_size_limit(max(LONGEST_CELL, csv.field_size_limit()))  # of the whole process, and never less
         reader = csv.reader(chain([first], lines), delimiter=_separator(self.path, first), strict=True)
-        width = 0  # quotes may hold several lines
+        width, begin = 0, 1  # quotes may hold several lines
         try:
             for row in reader:
+                begin = reader.line_num + 1
                 if row or width == 1:  # of a single column an empty cell is an empty line
                     width = width or len(row)
                     yield reader.line_num, row or [""]
         except csv.Error as error:
             what = f"no field, a quotation mark that is never closed, or more than {LONGEST_CELL:,} characters ({error})"
-            raise ParseError(what, self.path, reader.line_num) from error
+            raise ParseError(what, self.path, begin) from error
 
 
 def _separator(path: Path, header: str) -> str:

@@ -39,7 +39,9 @@ class LabelColumn:
         """Not if all that is there is 0 or 1, so that a gap is no row without labels but one whose label is unknown; unless those
         are ``known``."""
         values = {as_written(cell) for cell in self._same} - {"nan"}
-        if not values or not all(is_number(value) and float(value) in (0, 1) for value in values):
+        if not values:
+            return known is None or self.name not in known
+        if not all(is_number(value) and float(value) in (0, 1) for value in values):
             return True
         return known is not None and self.name not in known
 

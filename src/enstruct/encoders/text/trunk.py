@@ -254,6 +254,9 @@ def convert(folder: str | Path) -> Path:
     pickled = next(filter(None, (sorted(folder.glob(pattern)) for pattern in PICKLED)), [])  # beside a model's, a trainer's own
     if not pickled:
         raise ModelFileError(f"{folder} has no pickled weights to be converted.")
+    converted = folder / "model.safetensors"
+    if converted.exists():
+        raise ModelFileError(f"{converted} is there already, and would be written over: delete it first, if it is to go.")
     tensors: dict[str, Tensor] = {}
     for file in pickled:
         try:
@@ -267,8 +270,8 @@ def convert(folder: str | Path) -> Path:
         if not isinstance(content, dict) or not all(isinstance(one, Tensor) for one in content.values()):
             raise ModelFileError(f"{file} holds no table of weights.")
         tensors |= content
-    write_tensors(folder / "model.safetensors", tensors, {"format": "pt"})
-    return folder / "model.safetensors"
+    write_tensors(converted, tensors, {"format": "pt"})
+    return converted
 
 
 def download(name: str, revision: str | None = None, pickled: bool = False) -> Path:
@@ -295,7 +298,7 @@ def download(name: str, revision: str | None = None, pickled: bool = False) -> P
     for file in sorted(folder.glob(weights)):
         if not _is_as_on_the_hub(file, files.get(file.name)):
             raise ConfigError(f"{file} is not what the hub's checksum says: delete it, and fetch it again.")
-    if weights != WEIGHTS:
+    if weights != WEIGHTS and not (folder / "model.safetensors").exists():
         convert(folder)
     return folder_of(folder)
 
