@@ -1,5 +1,6 @@
 """The commands as a user types them."""
 
+import csv
 import json
 import re
 import subprocess
@@ -344,3 +345,44 @@ def test_names_that_stand_twice(files, capsys):
 def test_a_synthetic_file_has_a_name_that_is_read(files, capsys):
     assert main(["data", "synthetic", "mine"]) == 2
     assert "ends in .npz" in capsys.readouterr().err
+
+
+def test_what_a_model_does_not_use_is_not_read(tmp_path, monkeypatch, capsys):
+    """Columns of names are remembered by theirs; others may hold anything, as may labels that nobody asks for."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2)).round(3)
+    genre = ["rock" if a > 0 else "jazz;rock" if b > 0 else "jazz" for a, b in X]
+    _lines("t.csv", ["0", "1", "no", "lab"], [[*x, "words", lab] for x, lab in zip(X, genre, strict=True)])
+    train = ["train", "t.csv", "--labels", "-1", "--drop", "no", *FAST]
+    assert main([*train, "--out", "m"]) == 0
+    notes = EnergyMultiLabelClassifier.load("m").notes_
+    assert (notes["labels"], notes["drop"], notes["feature_names"]) == ("lab", ["no"], ["0", "1"])
+    _lines("new.csv", ["lab", "id", "1", "0"], [["polka", f"r{k}", b, a] for k, (a, b) in enumerate(X)])
+    capsys.readouterr()
+    answers = []
+    for name in ("t.csv", "new.csv"):
+        assert main(["predict", "m", name, "--out", "-"]) == 0
+        answers.append(capsys.readouterr().out)
+    assert answers[0] == answers[1]
+    assert len(answers[0].splitlines()) == 90
+    assert not (tmp_path / "-").exists()
+    assert main(["evaluate", "m", "new.csv"]) == 2
+    assert "the model has no label 'polka'" in capsys.readouterr().err
+    assert main(["predict", "m", "t.csv", "--out", "p.csv.gz"]) == 2
+    assert "not compressed" in capsys.readouterr().err
+    assert main(["train", "t.csv", "--labels", "lab", "--drop", "[0, no]", *FAST, "--out", "m0"]) == 0
+    assert EnergyMultiLabelClassifier.load("m0").notes_["feature_names"] == ["1"]
+
+
+def test_a_file_that_is_called_as_a_column_is_no_list_of_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab").touch()
+    _lines("t.csv", ["x", "lab"], [[k % 7, "ab"[k % 7 > 3]] for k in range(70)])
+    assert main(["train", "t.csv", "--labels", "lab", "--out", "m", *FAST]) == 0
+    assert main(["evaluate", "m", "t.csv"]) == 0
+
+
+def _lines(name, header, rows):
+    with open(name, "w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
