@@ -91,6 +91,7 @@ def read_summary(path: Path) -> dict[str, Any]:
 SINCE = {
     "texts-reuters21578": "the row `trainer` is void: it was tuned in bfloat16 altogether, where small steps are lost, and says "
     "nothing of fine-tuning; rows on the H200 read weights of the encoder rounded to bfloat16, and are of a changed tree.",
+    "joint-bibtex-peers": "runs of 0.3.0, whose section was `joint-bibtex` before 0.4.0 was run.",
     "masks-weizmann32-whole-cuda": "all runs are of a changed tree (c08f71a).",
     "tags-conll2003-two-layers": "two of the four runs are of a changed tree.",
     "light-cora": "two slips of the rules, which a handful of references notice, were mended after these runs.",
