@@ -814,3 +814,18 @@ def test_samples_of_networks_under_rules_are_those_of_their_seed(rows):
     assert np.array_equal(model.sample(X, 5, random_state=1), model.sample(X, 5, random_state=1))
     assert not np.array_equal(model.sample(X, 5, random_state=1), model.sample(X, 5, random_state=2))
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_sets_by_every_rule_given_what_is_known(rows):
+    X, Y = rows
+    model = EnergyMultiLabelClassifier(base="binary-relevance", random_state=0).fit(X[:300], Y[:300])
+    known = [{3: True}] * 20
+    for name, sets in model.predict_by_rule(X[:20], known=known, risks=["hamming"]).items():
+        assert sets[:, 3].all()
+        assert np.array_equal(sets, model.predict(X[:20], known=known, decision=name)), name
+    with pytest.raises(ConfigError, match="Did you mean 'hamming'"):
+        model.predict_by_rule(X, risks=["haming"])
+    network = EnergyMultiLabelClassifier("cross-entropy", max_epochs=1, random_state=0).fit(X[:100], Y[:100])
+    for asked in ({"known": known}, {"risks": ["hamming"]}):
+        with pytest.raises(ConfigError, match="answered by a joint distribution"):
+            network.predict_by_rule(X[:20], **asked)

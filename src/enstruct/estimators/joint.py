@@ -381,6 +381,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
         """Fitted rule -> label sets as :meth:`predict` gives them under it; of ``risks``, names of decisions of least expected
         risk, and of the one in force, likewise, on the same samples."""
+        for name in risks:
+            decision_among("decision of least risk", RISKS)("risks", name)
         logits, told = self._asked(X, known)
         whole = self._marginals(logits, told, untold="base")
         chosen = {name: (self._by_rule(rule, whole), whole) for name, rule in self.rules_.items()}

@@ -317,10 +317,16 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         self._no_joint(known)
         return super().predict(X, decision=decision, top_k=top_k, refine=refine)
 
-    def predict_by_rule(self, X: Any) -> dict[str, Any]:
-        """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it."""
+    def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
+        """Fitted rule -> label sets of the rows as :meth:`predict` gives them under it; of the joint given what is ``known``, and
+        of ``risks``, names of decisions of least expected risk ("subset-accuracy", ...), too."""
         joint = self._joint()
-        return super().predict_by_rule(X) if joint is None else joint.predict_by_rule(X)
+        if joint is not None:
+            return joint.predict_by_rule(X, known=known, risks=risks)
+        self._no_joint(known)
+        if risks:
+            raise _has_none("risks=", self.method)
+        return super().predict_by_rule(X)
 
     def set_decision(self, decision: str) -> Self:
         """Put another fitted rule in force, without retraining; of the joint also a decision of least risk, by its name."""
