@@ -38,7 +38,7 @@ tests: $(READY)
 docs: $(READY)
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
-# ten to twenty minutes on an idle machine; a peer that is not installed is named as such (`pip install --group peers`)
+# half an hour on an idle machine; a peer that is not installed is named as such (`pip install --group peers`)
 bench: $(READY)
 	$(BIN)/enstruct-bench costs --measure
 

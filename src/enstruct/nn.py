@@ -51,6 +51,8 @@ from enstruct.validation import check_rates, check_whole, is_whole, not_negative
 WARMUP = 500
 """Calls, for a game that begins with a predictor trained by cross-entropy: here that is the caller's, if he trained one."""
 
+LONG_AFTER = 2**62
+"""A number of updates after which every energy has its full weight."""
 UNUSED = 300
 """Batches in training mode without one update, after which it is said that the energy learns nothing."""
 
@@ -183,7 +185,8 @@ class EnergyLoss(nn.Module):
         learning = self.training and torch.is_grad_enabled()
         if learning:
             self._meet_ranks(logits.device)
-        weight = self.learned.method.predictor_loss.weight_at(self.n_updates)
+        learns = bool(self.learned.parameters())  # a frozen energy has nothing to wait for
+        weight = self.learned.method.predictor_loss.weight_at(self.n_updates if learns else LONG_AFTER)
         with torch.autocast(logits.device.type, enabled=False):
             loss = self.learned.predictor_loss(batch, logits, weight, learning=self.training)  # (batch,)
             if learning:

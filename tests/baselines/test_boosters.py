@@ -168,3 +168,12 @@ def test_without_the_package_or_its_library(by, error, blocks, monkeypatch):
 def test_enstruct_imports_neither():
     code = "import sys, enstruct; assert not {'lightgbm', 'catboost'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_trees_of_catboost_without_a_split():
+    """Of a feature whose border separates nothing, as between two numbers that are one in single precision."""
+    pytest.importorskip("catboost")
+    near = np.where(np.arange(40) < 20, np.float32(1), np.float32(1) - np.float32(6e-8)).astype(np.float32)[:, None]
+    y = np.r_[np.zeros(18), np.ones(22)][:, None].astype(np.uint8)
+    model = fit_catboost(Rows(near, sparse.csr_matrix(y)), None)
+    assert torch.isfinite(model(torch.tensor(near.tolist()))).all()

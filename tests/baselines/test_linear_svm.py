@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.svm import LinearSVC
 
 from enstruct.baselines import fit_linear_svm
-from enstruct.baselines.linear_svm import C_GRID
+from enstruct.baselines.linear_svm import C_GRID, _fit, odds_of
 from enstruct.data.rows import Rows
 from enstruct.metrics import log_loss
 
@@ -62,3 +62,25 @@ def test_labels_that_never_vary_and_weights(parts):
     )
     more = fit_linear_svm(train, None, positive_weight=np.full(16, 5.0), **own)
     assert (margins(more, validation.X) > 0).sum() > (margins(fit_linear_svm(train, None, **own), validation.X) > 0).sum()
+
+
+def test_shares_are_of_cells_that_count():
+    margins, truth = np.array([2.0, -1.0, -1.5]), np.array([0.0, 1, 0])
+    assert odds_of(margins, truth, np.array([1.0, 0, 1])) == (1.0, 0.0)
+    assert np.isfinite(odds_of(margins, truth, np.array([1.0, 0.5, 1]))).all()
+
+
+def test_weights_do_not_depend_on_threads():
+    """Of the dual, whose random numbers are the process's."""
+    rng = np.random.default_rng(0)
+    rows = Rows(sparse.random(120, 400, 0.05, "csr", rng=rng), sparse.csr_matrix((rng.random((120, 8)) < 0.3).astype(np.uint8)))
+    threads = torch.get_num_threads()
+    try:
+        found = []
+        for n in (1, 2, 2):
+            torch.set_num_threads(n)
+            found.append(_fit(rows, 30.0, None, 0))
+    finally:
+        torch.set_num_threads(threads)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other[0], found[0][0])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 
 from enstruct.baselines import observed_linear, observed_network
@@ -181,3 +182,16 @@ def test_small_networks_begin_with_small_weights_and_drop_out_after_both_layers(
     encoder = ObservedNetwork(64, 2, Setting(0.6, small)).encoder
     assert (encoder.dropout.p, encoder.last_dropout.p, encoder.input_dropout.p) == (0.6, last, 0.0)
     assert (encoder.linears[0].weight.abs().max() <= 64**-0.5) == small
+
+
+def test_rows_of_its_own_that_stop_it_count_by_their_weights():
+    """A row that weighs nothing says nothing of when to stop; one row is all there is to learn from and to judge by."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 3)).astype(np.float32), (rng.random((60, 2)) < 0.5).astype(np.float32)
+    weight = np.where(np.arange(60) < 55, 1.0, 0.0)
+    odd = Y.copy()
+    odd[55:] = 1 - odd[55:]
+    networks = [fit_observed_network(X, labels, weight, None, 0, settings=SETTINGS[:1]) for labels in (Y, odd)]
+    for a, b in zip(networks[0].parameters(), networks[1].parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert fit_observed_network(X[:1], Y[:1], weight[:1], None, 0, settings=SETTINGS[:1]) is not None

@@ -464,3 +464,27 @@ def test_no_mask_breaks_a_rule(tmp_path, pictures):
         EnergySegmenter("cross-entropy", max_epochs=1, rules=Connected(7), **FAST).fit(images, masks)
     with pytest.raises(ConfigError, match="rules"):
         EnergySegmenter("cross-entropy", rules="connected", **FAST).fit(images, masks)
+
+
+def test_masks_in_classes_of_its_own_are_taken_for_what_they_are():
+    """Greys are cut where training says; what predict gives is classes already."""
+    images, masks = ellipses(10, 12, seed=0)
+    model = EnergySegmenter("seal-nce", binarise=128, width=4, max_epochs=1, random_state=0)
+    model.fit(images, [255 * mask for mask in masks])
+    np.testing.assert_allclose(model.energy(images, masks), model.energy(images, [255 * mask for mask in masks]))
+    assert not np.allclose(model.energy(images, masks), model.energy(images, [0 * mask for mask in masks]))
+    assert model.score(images, model.predict(images)) == pytest.approx(1.0)
+
+
+def test_the_mask_that_is_wrong_is_named():
+    images, masks = ellipses(4, 12, seed=0)
+    model = EnergySegmenter("cross-entropy", width=4, max_epochs=1, random_state=0).fit(images, masks)
+    wrong = [*masks[:2], np.where(masks[2], 5, 0), masks[3]]
+    with pytest.raises(DataError, match="Mask 2 holds the value 5"):
+        model.score(images, wrong)
+
+
+def test_without_a_pixel_of_background_greys_are_cut_too_low():
+    images, masks = ellipses(4, 12, seed=0)
+    with pytest.raises(DataError, match="The smallest value there is 200: choose binarise= above it"):
+        EnergySegmenter("cross-entropy", binarise=10, max_epochs=1).fit(images, [np.where(mask, 255, 200) for mask in masks])

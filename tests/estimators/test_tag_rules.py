@@ -49,3 +49,16 @@ def test_rules_that_sentences_break_often_are_refused():
     (never,) = counts(Soft(Starts(["I-P"]), 1.0), FORMAT, X, Y)  # which none can keep: no rule that binds could be so
     assert (never.broken, never.about) == (3, 4)
     assert counts(None, FORMAT, X, Y) == []
+
+
+def test_lists_of_phrases_that_overlap_are_judged_together():
+    """The longest of all lists counts, and what must not be gives way: neither breaks the other."""
+    words = [["Paris", "Hilton", "sang"], ["in", "Paris"]] * 10
+    y = [["B-PER", "I-PER", "O"], ["O", "B-LOC"]] * 10
+    tags = TagFormat.fit(y, "IOB2", None)
+    for other in (Gazetteer("LOC", ["Paris"]), Gazetteer("PER", ["Paris"], must=False)):
+        rules = [other, Gazetteer("PER", ["Paris Hilton"])]
+        check_sentences(rules, tags, words, y)
+        assert [count[1:] for count in counts(rules, tags, words, y)] == [(0, 10), (0, 10)]
+    with pytest.raises(DataError, match="10 of the 10"):
+        check_sentences([Gazetteer("LOC", ["Hilton"])], tags, words, y)

@@ -3,11 +3,12 @@
 import copy
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 from tests.configured import energy_loss
 
-from enstruct import EnergyLoss, EnergySpec
+from enstruct import METHODS, EnergyLoss, EnergySpec
 from enstruct.errors import ConfigError, DataError, DivergenceError
 from enstruct.methods.tags import TAG_METHODS
 
@@ -449,3 +450,29 @@ def test_former_names_are_refused_with_those_of_now(name, now):
         EnergyLoss(5, 3, **{name: 1})
     with pytest.raises(TypeError, match="no argument 'nonsense'"):
         EnergyLoss(5, 3, nonsense=1)
+
+
+def test_a_frozen_energy_has_its_full_weight_at_once():
+    torch.manual_seed(0)
+    logits, y, x = torch.randn(5, 4), (torch.rand(5, 4) < 0.5).float(), torch.randn(5, 3)
+    frozen = EnergyLoss(3, 4)
+    moving = EnergyLoss(3, 4, warmup=0)
+    moving.load_state_dict(frozen.state_dict())
+    frozen.energy.requires_grad_(False)
+    torch.testing.assert_close(frozen(logits, y, x), moving(logits, y, x))
+    assert not torch.allclose(frozen(logits, y, x), EnergyLoss(3, 4)(logits, y, x))
+
+
+def test_candidates_are_sought_in_the_energy_s_own_precision():
+    class Own(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 4).double()
+
+        def forward(self, x, y):
+            return (self.linear(x).unsqueeze(1) * y).sum(-1)
+
+    criterion = EnergyLoss(3, 4, METHODS["seal-margin"].with_(negatives="cost-augmented"), Own(), warmup=0)
+    logits, y, x = torch.randn(5, 4, requires_grad=True), (torch.rand(5, 4) < 0.5).float(), torch.randn(5, 3)
+    criterion(logits, y, x).backward()
+    assert np.isfinite(criterion.update())

@@ -93,7 +93,7 @@ def test_what_is_told_outside_of_a_box_is_refused():
     ):
         rules.kept(np.zeros((4, 4), dtype=int), np.full((4, 4, 2), 0.5), told)
     told[:] = 0
-    with pytest.raises(DataError, match="leaves no mask that keeps the rules 1 is 50 to 100% of the image"):
+    with pytest.raises(DataError, match="No mask of 4 x 4 pixels keeps the rules 1 is 50 to 100% of the image: mend a rule"):
         MaskRules.of(Size(1, 0.5), (0, 1)).kept(np.zeros((4, 4), dtype=int), np.full((4, 4, 2), 0.5), told)
 
 

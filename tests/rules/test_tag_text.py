@@ -83,3 +83,20 @@ def test_yaml(tmp_path):
     (tmp_path / "rules.yml").write_text("- [O, B-PER]\n")
     with pytest.raises(ParseError, match="write it as a line"):
         read_tag_rules(tmp_path / "rules.yml")
+
+
+def test_names_with_commas_stand_in_lists_too(tmp_path):
+    assert parse_tag_rule('starts: ",", NN') == Starts([",", "NN"])
+    assert parse_tag_rule('"," only follows: NN, ","') == OnlyFollows(",", ["NN", ","])
+    (tmp_path / "r.yaml").write_text('- starts: [",", VB]\n- ends: [NO, "."]\n')
+    assert read_tag_rules(tmp_path / "r.yaml") == [Starts([",", "VB"]), Ends(["NO", "."])]
+
+
+def test_phrases_of_yaml_lists_are_phrases_each_and_as_they_are_written(tmp_path):
+    lines = "- Always PER: [Ada Lovelace, Ada]\n- \"soft 0.5: always PER\": [Ada, Bob]\n- never TIME: [12:30, 007, 'a, b']\n"
+    (tmp_path / "r.yaml").write_text(lines)
+    assert read_tag_rules(tmp_path / "r.yaml") == [
+        Gazetteer("PER", ["Ada Lovelace", "Ada"]),
+        Soft(Gazetteer("PER", ["Ada", "Bob"]), 0.5),
+        Gazetteer("TIME", ["12:30", "007", "a, b"], must=False),
+    ]

@@ -86,7 +86,7 @@ def test_yaml_that_is_no_rule_is_refused(tmp_path, text):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("- " + "[" * 5000, "lists within lists"),
-    ("- 2026-13-45", "no YAML"),
+    ("- 2026-13-45", "is no rule"),
     ("- &a [x]\n- {exclude: [a, b], weight: [" + "*a, " * 10 + "*a]}", r"line 2.*references \(\*name\) are not read"),
 ])  # fmt: skip
 def test_yaml_that_would_take_all_memory_is_refused(tmp_path, text, message):
@@ -112,3 +112,18 @@ def test_names_that_are_no_labels_are_refused_with_their_line(tmp_path):
     assert len(read_rules(path)) == 2
     with pytest.raises(ParseError, match=r"rules\.txt, line 3: Unknown label in the rule .* 'nihgt'\. Did you mean 'night'\?"):
         read_rules(path, ["beach", "sea", "day", "night"])
+
+
+def test_names_of_yaml_are_as_they_are_written(tmp_path):
+    path = tmp_path / "r.yaml"
+    path.write_text("- exclude: [2019, 007]\n- {at most: 2, of: [yes, no, 1.0], weight: 2.5}\n- {if: null, then: [not no]}\n")
+    assert read_rules(path) == [
+        Excludes("2019", "007"),
+        Soft(AtMost(2, ("yes", "no", "1.0")), 2.5),
+        Implies(("null",), (Not("no"),)),
+    ]
+    path.write_text('- exclude: [2019, 2020]\n- "2020 -> not 2021"\n')
+    assert read_rules(path, [2019, 2020, 2021]) == [Excludes(2019, 2020), Implies((2020,), (Not(2021),))]
+    path.write_text("- {at most: two, of: [a, b]}\n")
+    with pytest.raises(ParseError, match="whole number"):
+        read_rules(path)

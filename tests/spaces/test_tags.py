@@ -163,3 +163,10 @@ def test_a_token_that_may_have_several_tags_costs_what_all_of_them_have(logits, 
         p = space.log_prob(y.unsqueeze(0), logits[b : b + 1], mask[b : b + 1])[0].exp()
         torch.testing.assert_close(loss[b], -p[agree].sum().log())
     assert torch.allclose(space.supervised_loss(logits, truth), loss + 0)  # zero where there is no tag
+
+
+def test_large_numbers_and_none_are_projected():
+    space = TagSpace(3)
+    far = torch.tensor([[3e7, 0.0, 0.0], [1e30, 1e30, 0.0], [-3e9, -3e9, -3e9]])
+    torch.testing.assert_close(space.project(far), torch.tensor([[1.0, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3]))
+    assert space.project(torch.tensor([[torch.nan, 0.0, 0.0]])).isnan().all()  # rows end by their objective, not by an index

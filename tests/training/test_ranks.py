@@ -8,6 +8,7 @@ import sys
 import time
 from contextlib import suppress
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from unittest import mock
 
@@ -281,3 +282,15 @@ def test_seeds_are_of_a_place_and_a_rank():
 
 if __name__ == "__main__":
     worker(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize("sizes", [[8] * 50, [32] * 7 + [3], [3] * 5, [16, 1, 16, 1], [40, 2]])
+def test_batches_that_are_small_for_all_join_no_farther_than_they_must(n, sizes):
+    ends = np.cumsum([0, *sizes])
+    order = [np.arange(a, b) for a, b in pairwise(ends)]
+    shares = [Ranks(number, n, 0).shares(order) for number in range(n)]
+    whole = [np.sort(np.concatenate(parts)) for parts in zip(*shares, strict=True)]
+    assert np.array_equal(np.concatenate(whole), np.arange(ends[-1]))
+    assert all(len(batch) >= min(2 * n, ends[-1]) for batch in whole)
+    assert all(len(batch) < 4 * n + max(sizes) for batch in whole)

@@ -1,10 +1,13 @@
 """Masks at the workbench: painted pixels come back as painted, and the mask follows."""
 
+import copy
+
 import numpy as np
 import pytest
 
 from enstruct.data.image_folders import read_pictures
 from enstruct.errors import DataError, SaveError
+from enstruct.rules.masks import Within
 from enstruct.workbench.masks import Masks, mask_of, runs_of, write_pictures
 
 
@@ -95,3 +98,29 @@ def test_folders_that_hold_anything_else_are_never_replaced(segmenter_and_pictur
         write_pictures(tmp_path / "out", pictures, told)
     assert len([*(tmp_path / "out" / "masks").iterdir()]) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "out", "thesis"]
+
+
+@pytest.mark.parametrize(
+    ("points", "radius"), [([(8, 8)], 2), ([(8.5, 8.5)], 3), ([(3.9, 3.9)], 1), ([(2, 3), (9.3, 12)], 1.7), ([(-4, 5)], 6)]
+)
+def test_what_is_told_is_what_is_painted(masks, points, radius):
+    """The pixels whose middle the brush passes, which the page's canvas covers."""
+    told = masks.told(0, {"s0": stroke(*points, radius=radius)})
+    first, last = np.array(points[0]), np.array(points[-1])
+    line = np.array([first + t * (last - first) for t in np.linspace(0, 1, 4001)])
+    middle = np.stack(np.meshgrid(*(np.arange(n) + 0.5 for n in told.shape), indexing="ij"), axis=-1)
+    nearest = np.sqrt(((middle[:, :, None] - line) ** 2).sum(-1)).min(2)
+    clear = abs(nearest - radius) > 1e-3
+    np.testing.assert_array_equal((told == 1)[clear], (nearest <= radius)[clear])
+
+
+def test_strokes_that_a_rule_forbids_are_refused(segmenter_and_pictures):
+    model, pictures = segmenter_and_pictures
+    ruled = copy.copy(model)
+    ruled.rules = Within(1, 0.5, 0, 1, 1)
+    view, painted = Masks(ruled, pictures), {"s0": stroke((2, 8))}
+    with pytest.raises(DataError, match="which breaks the rules 1 lies in 50 to 100%"):
+        view.check(0, painted, painted, False)
+    below = {"s0": stroke((12, 8))}
+    view.check(0, below, below, False)
+    view.answers(0, below, {})

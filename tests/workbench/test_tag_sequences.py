@@ -67,3 +67,11 @@ def test_uncertainty_is_the_entropies_summed(tags):
     tables = tags.tagger.predict_proba(tags.sentences[:2])
     expected = [-(p * np.log(np.maximum(p, 1e-300))).sum() for p in tables]
     np.testing.assert_allclose(tags.uncertainty(np.array([0, 1])), expected)
+
+
+def test_a_tag_s_probability_is_that_of_all_that_is_written_so(tags):
+    """B-X in IOB2 begins a span of one token or of more."""
+    answers = tags.answers(0, {}, {})
+    for k, (tag, p) in enumerate(zip(answers["tags"], answers["p"], strict=True)):
+        y = [[None] * k + [tag] + [None] * (len(answers["tags"]) - k - 1)]
+        assert p == pytest.approx(float(np.exp(tags.tagger.log_prob([tags.sentences[0]], y)[0])), abs=2e-4)

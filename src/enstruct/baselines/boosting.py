@@ -216,7 +216,7 @@ def of_catboost(model: Any) -> Ensemble:
     scale, (bias,) = saved["scale_and_bias"]
     trees = []
     for tree in saved["oblivious_trees"]:
-        splits = tree["splits"][::-1]  # the first one is the lowest bit of a leaf's number
+        splits = (tree["splits"] or [])[::-1]  # the first one is the lowest bit of a leaf's number; a tree may have none
         inner, level = 2 ** len(splits) - 1, 2 ** np.arange(len(splits))
         table = np.zeros((5, 2 * inner + 1))
         table[0, :inner] = np.repeat([split["float_feature_index"] for split in splits], level)

@@ -31,12 +31,15 @@ from enstruct.baselines.linear import CERTAIN
 from enstruct.baselines.logistic import SCALING
 from enstruct.data.rows import Rows
 from enstruct.encoders.label_tree import LabelTree, Level
+from enstruct.errors import DataError
 
 LEAF, ARITY = 100, 5
 """Labels of a node of the last level but one at most; halvings from one level to the next at most."""
 C_GRID = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 TRIED, MOST_TRIED_ROWS = 4, 20_000
 """Nodes that C is chosen at, and rows of each, at most."""
+LARGEST = 1e30
+"""Numbers that liblinear takes."""
 PRUNED = 0.01
 
 
@@ -165,6 +168,8 @@ class _Fit:
         """Weights and intercept; of rows without features the log-odds alone, half a row of each kind more."""
         from sklearn.linear_model import LogisticRegression  # only here: networks do without
 
+        if abs(X.data).max(initial=0.0) > LARGEST:
+            raise DataError(f"X holds numbers beyond {LARGEST:g}, which liblinear does not take: divide them first.")
         if not X.shape[1]:
             return np.zeros(0), math.log((weight[y].sum() + 0.5) / (weight[~y].sum() + 0.5))
         # of its dual the random numbers would be shared among threads

@@ -84,6 +84,8 @@ def _fit(train: Rows, C: float, positive_weight: NDArray[Any] | None, seed: int)
 
     cells = train.X.nnz if sparse.issparse(train.X) else train.X.size
     at_a_time = max(1, min(torch.get_num_threads(), MOST_COPIED // (16 * max(1, cells))))  # each copies X, 16 bytes a cell
+    if train.X.shape[0] < n_features:
+        at_a_time = 1  # random numbers of the dual would be shared among threads
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # what is nearly the optimum answers as well
         models = Parallel(n_jobs=at_a_time, require="sharedmem")(delayed(fit)(label) for label in range(columns.shape[1]))
@@ -106,7 +108,8 @@ def odds_of(margins: NDArray[Any], truth: NDArray[Any], weight: NDArray[Any]) ->
 
     Margins that would be turned say nothing: what is left of them is their order.
     """
-    if not 0 < truth.sum() < truth.size:
+    counted = weight > 0
+    if not 0 < truth[counted].sum() < counted.sum():
         return 1.0, 0.0
     scales, shifts = fit_logistic(margins.reshape(-1, 1), truth.reshape(-1, 1), weight.reshape(-1, 1), 1e6)
     if scales[0, 0] > 0:

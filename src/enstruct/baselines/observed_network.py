@@ -80,8 +80,10 @@ def fit_observed_network(
     trained, others are tried until ``is_late``; a lower dropout than all of its kind only where the lowest so far is the best."""
     if left_out is None:
         order = np.random.default_rng([seed, 2]).permutation(len(Y))
-        held, rows = np.split(order, [max(1, len(Y) // HELD)])
-        left_out, X, Y, weight = (X[held], Y[held]), X[rows], Y[rows], weight[rows]
+        held, rows = np.split(order, [max(1, len(Y) // HELD)]) if len(Y) > 1 else (order, order)
+        judges, X, Y, weight = Judges(X[held], Y[held], weight[held]), X[rows], Y[rows], weight[rows]
+    else:
+        judges = Judges(*left_out, np.ones(len(left_out[1])))
     n_features = X.shape[1]
     mean, deviation = torch.zeros(n_features), torch.ones(n_features)
     if not sparse.issparse(X):
@@ -89,7 +91,7 @@ def fit_observed_network(
         mean, deviation = torch.as_tensor(scaler.mean_).float(), torch.as_tensor(scaler.scale_).float()
 
     def trained(setting: Setting) -> tuple[ObservedNetwork, float]:
-        return _trained(X, Y, weight, left_out, seed, setting, mean, deviation)
+        return _trained(X, Y, weight, judges, seed, setting, mean, deviation)
 
     (best, lowest), tried = trained(settings[0]), [settings[0]]
     for setting in settings[1:]:
@@ -103,11 +105,19 @@ def fit_observed_network(
     return best.eval()
 
 
+class Judges(NamedTuple):
+    """Rows that say when to stop."""
+
+    X: Any
+    Y: NDArray[np.float32]
+    weight: NDArray[np.float64]
+
+
 def _trained(
     X: Any,
     Y: NDArray[np.float32],
     weight: NDArray[np.float64],
-    left_out: tuple[Any, NDArray[np.float32]],
+    judges: Judges,
     seed: int,
     setting: Setting,
     mean: Tensor,
@@ -119,7 +129,7 @@ def _trained(
             network = ObservedNetwork(X.shape[1], Y.shape[1], setting)
         optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
         rng = np.random.default_rng(seed)
-        weights = torch.as_tensor(weight, dtype=torch.float32)[:, None]
+        weights, judging = (torch.as_tensor(each, dtype=torch.float32)[:, None] for each in (weight, judges.weight))
         lowest, kept, at = np.inf, network.state_dict(), 0
         for epoch in range(1, EPOCHS + 1):
             network.train()
@@ -129,7 +139,7 @@ def _trained(
                 optimizer.step()
             network.eval()
             with torch.no_grad():
-                value = float(_loss(network(_scaled(left_out[0], mean, deviation)), left_out[1], torch.ones(len(left_out[1]), 1)))
+                value = float(_loss(network(_scaled(judges.X, mean, deviation)), judges.Y, judging))
             if value < lowest:
                 lowest, at = value, epoch
                 kept = {name: tensor.clone() for name, tensor in network.state_dict().items()}

@@ -14,7 +14,7 @@ from enstruct.data.dataset import Dataset
 from enstruct.data.image_folders import read_pictures
 from enstruct.data.kinds import ending
 from enstruct.data.load import load
-from enstruct.data.tagged import has_tags, read_tagged
+from enstruct.data.tagged import read_tagged
 from enstruct.errors import ConfigError, DataError, ParseError
 from enstruct.records import Shape, fits
 from enstruct.workbench.header import content_of
@@ -84,7 +84,7 @@ def _label_sets(out: Path, source: str, journal: Journal, told: dict[int, Any]) 
 
 def _tags(out: Path, source: str, journal: Journal, told: dict[int, Any]) -> None:
     columns = journal.header["how"]["columns"]
-    write_sentences(out, read_tagged(source, columns, labelled=has_tags(source, columns)).sentences, told)
+    write_sentences(out, read_tagged(source, columns, labelled=False).sentences, told)
 
 
 def _masks(out: Path, source: str, journal: Journal, told: dict[int, Any]) -> None:

@@ -63,6 +63,11 @@ class MaskFiles(TaskFiles):
         data = self._unanswered(model, options)
         if options.known is None:
             return data
+        if UNMARKED in model.masks_.classes:
+            raise ConfigError(
+                f"--known: grey {UNMARKED} marks nothing in files, and is a class of this model: tell pixels from Python, "
+                "predict(images, known=), or number the classes anew."
+            )
         return replace(data, known=read_scribbles(options.known, data))
 
     def _unanswered(self, model: Any, options: Namespace) -> Pictures:
@@ -92,7 +97,7 @@ class MaskFiles(TaskFiles):
         say(f"{len(data)} masks in {options.out}")
 
     def truth(self, model: Any, data: Pictures) -> Any:
-        return [model.masks_.encode([mask]) for mask in data.truth()]
+        return [model.masks_.encode([mask], first=i) for i, mask in enumerate(data.truth())]
 
     def by_rule(self, model: Any, data: Pictures) -> Iterator[tuple[str, Any]]:
         for rule in model.rules_:

@@ -23,7 +23,7 @@ from enstruct.data.load import load
 from enstruct.data.mapped import MappedRows
 from enstruct.data.opening import is_file
 from enstruct.data.tables.read import column_names, told_columns
-from enstruct.data.tagged import has_tags, read_tagged
+from enstruct.data.tagged import read_tagged
 from enstruct.data.text_files import LABELS
 from enstruct.errors import ConfigError, DataError
 from enstruct.rules import RuleSystem, read_rules
@@ -48,6 +48,11 @@ def run(options: Namespace) -> None:
         raise ConfigError(f"--out {options.out}: answers are lines of JSON, so name it FILE.jsonl.")
     if any(source is not None and options.out.resolve() == Path(source).resolve() for source in (options.data, options.new)):
         raise ConfigError(f"--out {options.out} is the data to be labelled: name another.")
+    for source in filter(None, (options.data, options.new)):
+        if Path(source).is_dir() and options.out.resolve().is_relative_to(Path(source).resolve()):
+            raise ConfigError(
+                f"--out {options.out} lies in the folder to be labelled, which would change by it: name another place."
+            )
     if options.order not in ORDERS:
         raise ConfigError(f"--order is one of {', '.join(ORDERS)}, not {options.order!r}.")
     serve(session_of(options), options)
@@ -111,7 +116,7 @@ def _tags(options: Namespace) -> tuple[Labelling, dict[str, Any]]:
     if tagger.notes_["inline"]:
         raise ConfigError("label is for columns of words and tags: references tagged inline cannot be labelled on the page.")
     known = tagger.notes_["columns"]
-    data = read_tagged(options.data, known, labelled=has_tags(options.data, known))
+    data = read_tagged(options.data, known, labelled=False)
     return TagSequences(tagger, data.sentences), {"columns": known}
 
 

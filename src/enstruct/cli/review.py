@@ -58,6 +58,10 @@ def _on_page(options: Namespace) -> None:
         raise ConfigError(f"--corrected {corrected}: what is written of these data is {wanted}: name it FILE{wanted}.")
     if len({corrected.resolve(), log.resolve(), source.resolve()}) < 3:
         raise ConfigError("--corrected, --log and DATA must be three different files: name others.")
+    if source.is_dir() and any(one.resolve().is_relative_to(source.resolve()) for one in (log, corrected)):
+        raise ConfigError(
+            f"--log and --corrected may not lie in the folder {source}, which would change by them: name another place."
+        )
     if log.suffix != ".jsonl":
         raise ConfigError(f"--log {log}: answers are lines of JSON, so name it FILE.jsonl.")
     # what an earlier stop of the same review wrote is renewed

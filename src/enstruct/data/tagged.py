@@ -17,7 +17,7 @@ from enstruct.data.catalogue import INLINE, data_root, not_passed_on
 from enstruct.data.catalogue import TAGGED as TAGGED
 from enstruct.data.citations import read_citations, read_references
 from enstruct.data.conll import read_conll
-from enstruct.data.opening import is_file, stream_lines
+from enstruct.data.opening import is_file
 from enstruct.errors import DataError, DatasetNotFoundError, unknown_name
 
 Token = str | tuple[str, ...]
@@ -74,12 +74,6 @@ def read_tagged(path: Path | str, columns: Sequence[int] = (), labelled: bool = 
         sentences, tags = read_citations(path) if labelled else (read_references(path), None)
         return Tagged([[*words] for words in sentences], tags, path.name)
     return Tagged(*read_conll(path, columns, labelled), path.name)
-
-
-def has_tags(path: Path | str, columns: Sequence[int] = ()) -> bool:
-    """Whether lines have a tag behind their word and those further ``columns``, as the first one shows."""
-    first = next((line.split() for line in stream_lines(path) if line.strip()), [""])
-    return len(first) > 1 + len(columns)
 
 
 def is_inline(path: Path | str) -> bool:

@@ -27,6 +27,7 @@ class LabelTextPredictor(Predictor):
     """``vectors`` (labels, width); ``of_rows``: whether x are the rows themselves, or what ``encoder`` makes of them."""
 
     vectors: Tensor
+    by_features_alone = False
 
     def __init__(self, encoder: nn.Module, vectors: Tensor, of_rows: bool) -> None:
         super().__init__(encoder, len(vectors))
@@ -40,7 +41,8 @@ class LabelTextPredictor(Predictor):
 
     def forward(self, x: Tensor) -> Tensor:
         z = self.encoder(x)
-        kept = self.dropout(torch.ones(self.head.out_features, device=z.device)) * (1 - LEFT_OUT if self.training else 1.0)
+        kept = self.dropout(torch.ones(self.head.out_features, device=z.device))
+        kept = kept * (1 - LEFT_OUT) if self.dropout.training else kept
         return kept * self.head(z) + self._alike(x if self.of_rows else z, self.vectors)
 
     def of_others(self, x: Tensor, vectors: Tensor) -> Tensor:

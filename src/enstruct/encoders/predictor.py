@@ -16,7 +16,10 @@ from enstruct.randomness import redirected, seeded
 
 
 class Predictor(nn.Module):
-    """``encoder``: x -> (batch, encoder.out_features); the linear head maps them to logits."""
+    """``encoder``: x -> (batch, encoder.out_features); the linear head maps them to logits. ``by_features_alone``: of subclasses,
+    whether that is all there is to their logits."""
+
+    by_features_alone = True
 
     def __init__(self, encoder: nn.Module, n_outputs: int) -> None:
         super().__init__()

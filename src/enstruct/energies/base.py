@@ -37,11 +37,16 @@ class State(NamedTuple):
 
     def rows(self, index: Tensor) -> State:
         """The state of some rows: every kept tensor has the rows first."""
-        terms = tuple(None if prepared is None else prepared[index] for prepared in self.terms)
+        terms = tuple(None if prepared is None else _rows(prepared, index) for prepared in self.terms)
         return State(terms, None if self.mask is None else self.mask[index], int(index.numel()), self.parts)
 
     def detached(self) -> State:
         return self._replace(terms=tuple(None if prepared is None else prepared.detach() for prepared in self.terms))
+
+
+def _rows(kept: Tensor, index: Tensor) -> Tensor:
+    """Of sparse rows too, which a module of one's own may keep."""
+    return kept.to_dense()[index].to_sparse_csr() if kept.layout == torch.sparse_csr else kept[index]
 
 
 class Term(nn.Module):

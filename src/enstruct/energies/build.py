@@ -108,9 +108,14 @@ def refresh_features(energy: nn.Module, encoder: nn.Module, features: str) -> No
 def transplant(energy: nn.Module, predictor: nn.Module) -> None:
     """SPEN's pretraining (A.4): the energy takes a trained predictor's features, and E_local = -logits.
 
-    ConfigError for a module of one's own, and for an energy without a local term; features and predictor are as the estimators
-    build them, of one shape.
+    ConfigError for a module of one's own, for an energy without a local term, and for a predictor that reads labels' texts, whose
+    logits no local term has; features and predictor are as the estimators build them, of one shape.
     """
+    if not getattr(predictor, "by_features_alone", True):
+        raise ConfigError(
+            "This method begins its energy at the predictor's logits, which label_texts= takes from labels' texts too: leave "
+            "label_texts= out, or name a method that does not, as method='seal-nce'."
+        )
     if not isinstance(energy, SumEnergy):
         raise ConfigError("Pretraining the local energy needs an EnergySpec energy; a module of your own has no local term.")
     local, head = cast(LocalEnergy, energy.part("local")), cast(nn.Linear, predictor.head)

@@ -157,7 +157,13 @@ class MaskFormat:
 
     def as_classes(self, greys: NDArray[np.float64]) -> NDArray[np.float64]:
         """Of marks in the greys of training masks, NaN elsewhere: the classes that training took them for."""
-        return greys if self.binarise is None else np.where(np.isnan(greys), np.nan, greys >= self.binarise)
+        return np.where(np.isnan(greys), np.nan, self._cut(greys, ~np.isnan(greys)))
+
+    def _cut(self, mask: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[Any]:
+        """Greys as classes. What holds 0 and 1 alone does so already: nobody means black and nearly black."""
+        if self.binarise is None or (self.binarise > 1 and bool(np.isin(mask[known], (0, 1)).all())):
+            return mask
+        return (mask >= self.binarise).astype(np.int64)
 
     def told(self, known: Any, images: Sequence[Grid]) -> list[NDArray[np.int64]]:
         """Class numbers of the pixels that are told of each image, -1 elsewhere; ``known``: for each a mask with NaN where
@@ -200,22 +206,25 @@ class MaskFormat:
             counts += np.bincount(numbers[numbers >= 0], minlength=len(self.classes))
         missing = [self.classes[k] for k in np.flatnonzero(counts == 0)]
         if len(self.classes) - len(missing) < 2:
-            most = max(int(mask.max()) for mask in masks)
-            hint = f" The largest value there is {most}: choose binarise= below it." if self.binarise is not None else ""
+            least, most = (int(end([end(mask) for mask in masks])) for end in (np.min, np.max))
+            above = f"The smallest value there is {least}: choose binarise= above it."
+            hint = above if missing[0] == 0 else f"The largest value there is {most}: choose binarise= below it."
+            hint = "" if self.binarise is None else f" {hint}"
             raise DataError(f"No training mask has a pixel of {', '.join(map(str, missing))}: there is nothing to learn.{hint}")
         if missing:
             log.warning("no training mask has a pixel of the classes %s", missing)
 
-    def encode(self, masks: Sequence[Grid], size: tuple[int, int] | None = None) -> NDArray[np.int64]:
-        """(masks, height, width) class numbers, -1 where unknown; resized to ``size`` by the nearest pixel. DataError."""
-        numbers = [self._numbers(mask, i) for i, mask in enumerate(masks)]
+    def encode(self, masks: Sequence[Grid], size: tuple[int, int] | None = None, first: int = 0) -> NDArray[np.int64]:
+        """(masks, height, width) class numbers, -1 where unknown; resized to ``size`` by the nearest pixel. DataError, in which
+        masks count from ``first``."""
+        numbers = [self._numbers(mask, i) for i, mask in enumerate(masks, first)]
         if size is not None:
             numbers = [_nearest(grid, size) for grid in numbers]
         return np.stack(numbers)
 
     def _numbers(self, mask: Grid, i: int) -> NDArray[np.int64]:
         unknown = np.zeros(mask.shape, dtype=bool) if self.ignore is None else mask == self.ignore
-        values = mask if self.binarise is None else (mask >= self.binarise).astype(np.int64)
+        values = self._cut(mask, ~unknown)
         order = np.argsort(self.classes)
         place = np.searchsorted(np.array(self.classes)[order], values).clip(max=len(self.classes) - 1)
         number = order[place]

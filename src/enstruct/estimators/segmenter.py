@@ -206,7 +206,7 @@ class EnergySegmenter(EnergyEstimator):
         rules = MaskRules.of(self.rules, self.masks_.classes)
         if rules is not None:
             rules.check_possible(mask.shape for mask in train.masks)
-            rules.check_masks([self.masks_.encode([mask])[0] for mask in train.masks])
+            rules.check_masks([self.masks_.encode([mask], first=i)[0] for i, mask in enumerate(train.masks)])
         if self.ignore is not None and all((mask == self.ignore).all() for mask in held_out.masks):
             raise DataError("Every pixel of the validation masks is ignored: nothing tells when training should end.")
         if self.decision == "threshold" and len(self.classes_) > 2:
@@ -306,7 +306,7 @@ class EnergySegmenter(EnergyEstimator):
     def _learn_field(self, held_out: Pictures, seed: int) -> None:
         """What told pixels say of others, on validation images in their own sizes."""
         p = self._by_image(held_out.images)
-        truth = [self.masks_.encode([mask])[0] for mask in held_out.masks]
+        truth = [self.masks_.encode([mask], first=i)[0] for i, mask in enumerate(held_out.masks)]
         self.field_ = fit_field(p, [self.images_.channels_of(image) for image in held_out.images], truth, seed)
 
     # -- answers ----------------------------------------------------------------------------------
@@ -413,8 +413,8 @@ class EnergySegmenter(EnergyEstimator):
         labelled, metric, n_classes = pictures(X, y), get_mask_metric(self.metric), len(self.masks_.classes)
         weight = None if sample_weight is None else row_weights(sample_weight, labelled.images)
         decided = (self._decided(p, self.decision_)[None] for p in self._by_image(labelled.images))
-        pairs = zip(labelled.masks, decided, strict=True)
-        counts = [metric.counts(self.masks_.encode([mask]), numbers, n_classes=n_classes) for mask, numbers in pairs]
+        truth = (self.masks_.encode([mask], first=i) for i, mask in enumerate(labelled.masks))
+        counts = [metric.counts(true, numbers, n_classes=n_classes) for true, numbers in zip(truth, decided, strict=True)]
         return ratio(Counts.joined(counts), weight)
 
     # -- saving -----------------------------------------------------------------------------------

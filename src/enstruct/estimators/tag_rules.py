@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,12 @@ def several(rules: Any) -> list[Any]:
 def counts(rules: Any, tags: TagFormat, X: Sequence[Sentence], y: Sequence[Sequence[str | None]]) -> list[Count]:
     """Of every rule over sentences X with tags y, of which some may be open (None)."""
     numbers, words = tags.encode(y).split(), plain_words(X)
-    out = []
+    lists = [rule for rule in several(rules) if isinstance(bare(rule), Gazetteer)]
+    out, together = [], tag_system(lists, tags)
     for rule in several(rules):
         alone = tag_system(rule, tags)
+        if isinstance(bare(rule), Gazetteer):  # phrases of other lists take words from it, and say nothing
+            alone = replace(together, idle=frozenset(k for k, one in enumerate(lists) if one is not rule))
         pairs = [
             (each, row)
             for each, row in zip(words, numbers, strict=True)

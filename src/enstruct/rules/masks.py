@@ -265,6 +265,9 @@ class MaskRules:
         gains = [np.log(np.maximum(p[..., self.classes.index(v)], EPS) / np.maximum(given_up, EPS)) for v in self._values]
         found, certain = cheapest([replace(one, gain=gain) for one, gain in zip(binding, gains, strict=True)], seconds)
         if found is None:
+            if not any(one.told.any() for one in binding):
+                what = f"No mask of {p.shape[0]} x {p.shape[1]} pixels keeps" if certain else "No mask was found that keeps"
+                raise DataError(f"{what} {self._words(missed)}: mend a rule.")
             what = "What is told leaves no mask that keeps" if certain else "No mask was found that keeps what is told and"
             raise DataError(f"{what} {self._words(missed)}: tell less, or mend a rule.")
         out = rest.copy()

@@ -66,10 +66,9 @@ def _of_file(path: Path) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    names = [part.strip() for part in text.split(",")]
-    if not all(re.fullmatch(NAME, name) for name in names):
+    if not re.fullmatch(rf"\s*{NAME}\s*(,\s*{NAME}\s*)*", text):
         raise ConfigError(f"{shown(text)} are no names with commas between them. Rules over tags: {FORMS}.")
-    return [_bare(name) for name in names]
+    return [_bare(found[0]) for found in re.finditer(NAME, text)]
 
 
 def _bare(name: str) -> str:

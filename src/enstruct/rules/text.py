@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from enstruct.errors import ConfigError, DataError, ParseError, shown
-from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, inequalities_of
+from enstruct.rules.labels import AtLeast, AtMost, Exactly, Excludes, Implies, Not, Requires, inequalities_of, mapped
 from enstruct.rules.soft import Soft
 from enstruct.rules.system import label_number
 
@@ -30,6 +30,8 @@ DEEPEST = 10
 """Brackets within brackets of YAML, of which rules need four: reading takes as long as their square."""
 SOFT = re.compile(r"soft\s+([0-9.]+(?:[eE][-+]?\d+)?)\s*:\s*(.+)", re.IGNORECASE)
 """A weight in nats, and a rule."""
+PHRASES = re.compile(r"(soft\s[^:]*:\s*)?(always|never)\b", re.IGNORECASE)
+"""Of rules over tags that list phrases, which may hold commas."""
 FORMS = "a -> b; exclude: a, b; at most 1: a, b; at least 1: a, b; exactly 1: a, b; a requires: b, c; soft 2: a -> b"
 
 
@@ -67,9 +69,16 @@ def line_of(item: Any) -> str:
         ((key, value),) = item.items()
         if isinstance(value, dict):  # soft 0.5: {starts: [O, B-PER]}
             return f"{key}: {line_of(value)}"
-        by = "; " if str(key).split()[:1] in (["always"], ["never"]) else ", "
-        return f"{key}: {by.join(map(str, value)) if isinstance(value, list) else value}"
+        if not isinstance(value, list):
+            return f"{key}: {value}"
+        if PHRASES.match(key):
+            return f"{key}: {'; '.join(value)}"
+        return f"{key}: {', '.join(_quoted(one) if ',' in one else one for one in value)}"
     raise ConfigError(f"{shown(item)} is no rule: write it as a line, in quotes where it has a colon.")
+
+
+def _quoted(name: str) -> str:
+    return name if name.startswith('"') else f'"{name}"'
 
 
 def _of_yaml(text: str, path: Path, parse: Callable[[Any], Any]) -> list[Any]:
@@ -77,13 +86,13 @@ def _of_yaml(text: str, path: Path, parse: Callable[[Any], Any]) -> list[Any]:
 
     try:
         depth = 0
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        for event in yaml.parse(text, Loader=yaml.BaseLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise ParseError("rules are no lists within lists within lists.", path, event.start_mark.line + 1)
             if isinstance(event, yaml.AliasEvent):  # some lines of them can stand for more than any memory holds
                 raise ParseError("references (*name) are not read: write the rule out.", path, event.start_mark.line + 1)
-        content = yaml.safe_load(text)
+        content = yaml.load(text, Loader=yaml.BaseLoader)  # all as it is written: 12:30, 007 and no are names too
     except ParseError:
         raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # a date of month 13 is a ValueError
@@ -106,6 +115,9 @@ def _at(path: Path, line: int | None, parse: Callable[[Any], Any], what: Any) ->
 def _sound_rule(what: Any, names: Sequence[Any] | None = None) -> Any:
     """The rule of a line or a mapping. ConfigError also for one that none could be, whatever labels there are."""
     rule = parse_rule(what) if isinstance(what, str) else _of_mapping(what)
+    if names is not None and not all(isinstance(name, str) for name in names):  # a file has texts alone
+        by_text = {str(name): name for name in names}
+        rule = mapped(rule, lambda name: by_text.get(str(name), name))
     numbers = {name: i for i, name in enumerate(names or ())}
 
     def number(name: Any) -> int:
@@ -151,7 +163,7 @@ def _of_mapping(content: Any) -> Any:
             rule = Requires(_of_yaml_names(label)[0], _of_yaml_names(labels))
         case {"of": labels, **more} if len(more) == 1 and next(iter(more)) in COUNTED:
             ((name, k),) = more.items()
-            rule = COUNTED[name](k, _of_yaml_names(labels))
+            rule = COUNTED[name](int(k) if re.fullmatch(r"\d{1,9}", str(k)) else k, _of_yaml_names(labels))
         case _:
             raise ConfigError(
                 f"{shown(content)} is no rule: see {{if:, then:}}, {{exclude:}}, {{exactly: 1, of:}}, {{label:, requires:}}, or "

@@ -141,10 +141,11 @@ class SimplexSpace(IndependentParts):
 
     def project(self, y: Tensor) -> Tensor:
         """The nearest point of the simplex, place by place (Held, Wolfe & Crowder 1974)."""
+        y = y - y.amax(-1, keepdim=True)  # which changes nothing, but how large numbers are rounded
         ordered = y.sort(dim=-1, descending=True).values
         excess = ordered.cumsum(-1) - 1
         rank = torch.arange(1, y.shape[-1] + 1, dtype=y.dtype, device=y.device)
-        support = (ordered * rank > excess).sum(-1, keepdim=True)
+        support = (ordered * rank > excess).sum(-1, keepdim=True).clamp(min=1)  # 0 where y is no number
         threshold = excess.gather(-1, support - 1) / support
         return (y - threshold).clamp(min=0)
 

@@ -74,9 +74,10 @@ def drift(weights: dict[str, Tensor], anchor: dict[str, Tensor]) -> Tensor | flo
 @contextmanager
 def differentiating(predictor: nn.Module, x: Any) -> Iterator[None]:
     """The predictor as bilevel problems take it; a missing second derivative is laid at its layer's door."""
-    mode = predictor.training
-    for layer in predictor.modules():
-        layer.training = mode and not isinstance(layer, nn.modules.batchnorm._NormBase)
+    norms = [layer for layer in predictor.modules() if isinstance(layer, nn.modules.batchnorm._NormBase)]
+    modes = [layer.training for layer in norms]
+    for layer in norms:
+        layer.training = False
     try:
         with twice_differentiable(predictor):
             try:
@@ -84,7 +85,8 @@ def differentiating(predictor: nn.Module, x: Any) -> Iterator[None]:
             except SecondDerivativeError as error:
                 raise SecondDerivativeError(f"{error} {find_offending_layer(predictor, x)}") from error
     finally:
-        predictor.train(mode)
+        for layer, mode in zip(norms, modes, strict=True):
+            layer.training = mode
 
 
 def find_offending_layer(predictor: nn.Module, x: Any) -> str:

@@ -123,8 +123,8 @@ class LearnedLoss:
         if energy is not None and method.negatives is not None:
             if not self._learning:
                 raise ConfigError("The energy has no parameters that could learn.")
-            device = self._learning[0].device
-            self.source = method.negatives.build(space, n_outputs, predictor).to(device)
+            first = self._learning[0]
+            self.source = method.negatives.build(space, n_outputs, predictor).to(first.device, first.dtype)
             rate = settings.learning_rate * method.energy_rate
             self.optimizers["energy"] = make_optimizer("adamw", energy, rate, settings.weight_decay)
             if isinstance(self.source, AugmentedNet):

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from enstruct.data.images import Images
 from enstruct.data.rows import Rows
-from enstruct.errors import DivergenceError
+from enstruct.energies.build import shares_features
+from enstruct.errors import ConfigError, DivergenceError
 from enstruct.methods import Stage
 from enstruct.metrics import log_loss
 from enstruct.randomness import generator, repeatable, seeded
@@ -155,6 +156,11 @@ class Loop:
             begun = {"stage": self.progress.stage, "epoch": self.progress.epoch}
             check_equal_on_ranks(self.device, "Put the checkpoint where every process finds it.", **begun)
         stages = self.game.method.stages
+        if any(stage.fresh_predictor for stage in stages) and self._shares():
+            raise ConfigError(
+                "This method keeps an energy and trains another predictor, and an energy of features='shared' would change with "
+                "it: take features='copied' or 'separate'."
+            )
         while self.progress.stage < len(stages):
             stage = stages[self.progress.stage]
             self.game.clamp(stage)
@@ -169,6 +175,10 @@ class Loop:
         for callback in self.callbacks:
             callback.on_train_end(self)
         return self.progress
+
+    def _shares(self) -> bool:
+        energy = self.game.loss.energy
+        return energy is not None and shares_features(energy, self.game.predictor)
 
     def run_epoch(self, stage: Stage) -> dict[str, float]:
         """One pass over the training rows in random order; mean losses of the players."""
@@ -191,7 +201,9 @@ class Loop:
             if self._scheduled:
                 progress = self.progress
                 done = progress.epoch - progress.before + n / len(order)
-                self.game.set_rates(stage, settings.share_of_rate(done / settings.length(progress.cycle)))
+                length = settings.length(progress.cycle)
+                single = length * len(order) == 1  # it would have the rate that others begin with
+                self.game.set_rates(stage, 1.0 if single else settings.share_of_rate(done / length))
             for player, loss in self.game.play(shown(batch, self.train.X), stage).items():
                 totals[player] = totals.get(player, 0.0) + loss
             n += 1
@@ -272,7 +284,7 @@ class Loop:
             return
         loss = losses["predictor"]
         if self.validation is not None:
-            loss = log_loss(self.validation.Y, self._answers(stage, self.validation))
+            loss = log_loss(self.validation.Y, self._answers(stage, self.validation), self.validation.weight)
         if self.ranks is not None:
             loss = self.ranks.of_first({"loss": loss})["loss"]
         progress.fallen = 1 - loss / progress.loss if progress.loss > 0 else 0.0

@@ -75,7 +75,7 @@ def problem(
     x, mask = to_inputs(X, device, dtype)
     if not predict and not tilted:
         return Problem(energy, energy.prepare(x, mask), space, torch.empty(0))
-    if shares_features(energy, predictor):
+    if shares_features(energy, predictor) and getattr(predictor, "by_features_alone", True):
         features = cast(Any, predictor).encoder(x)
         state, logits = energy.prepare_features(features, mask), cast(Any, predictor).head(features)
     else:

@@ -48,14 +48,17 @@ class Ranks:
     def shares(self, order: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
         """This rank's rows of each batch of ``order``: two at least, where there are so many, as batch normalisation takes.
 
-        Batches of too few rows for that join one beside them. ConfigError for fewer rows than ranks.
+        Batches of too few rows for that take in those behind them until they have enough; a last one goes to that before it.
+        ConfigError for fewer rows than ranks.
         """
         joined: list[NDArray[np.int64]] = []
         for index in order:
-            if joined and min(len(index), len(joined[-1])) < 2 * self.n:
+            if joined and len(joined[-1]) < 2 * self.n:
                 joined[-1] = np.concatenate([joined[-1], index])
             else:
                 joined.append(index)
+        if len(joined) > 1 and len(joined[-1]) < 2 * self.n:
+            joined[-2:] = [np.concatenate(joined[-2:])]
         if sum(map(len, joined)) < self.n:
             raise ConfigError(f"{sum(map(len, joined))} training rows are too few for {self.n} processes: start fewer.")
         return [index[self.number :: self.n] for index in joined]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image
 from scipy.special import xlogy
 
 from enstruct.data.image_folders import Pictures
@@ -84,6 +84,9 @@ class Masks(Labelling):
                 raise DataError("The points of a stroke are pairs of a row and a column.")
         if done and "mask" not in told:
             raise DataError("A picture is finished with its mask.")
+        if self.segmenter.rules is not None and not np.isnan(painted := self.told(row, told)).all():
+            with self._lock:
+                self.segmenter.predict([self.data.images[row]], known=[painted])  # raises what no mask that keeps the rules has
 
     def uncertainty(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """The entropies of the pixels' classes, on average: pictures may differ in size."""
@@ -96,23 +99,30 @@ class Masks(Labelling):
 
     def told(self, row: int, cells: Cells) -> NDArray[np.float64]:
         """(height, width) the classes of painted pixels, NaN elsewhere; later strokes lie above."""
-        height, width = self.data.images[row].shape[:2]
-        told = np.full((height, width), np.nan)
+        told = np.full(self.data.images[row].shape[:2], np.nan)
         for name in sorted((name for name in cells if name != "mask"), key=lambda name: int(name[1:])):
             stroke = cells[name]
-            layer = Image.new("L", (width, height))
-            draw, radius = ImageDraw.Draw(layer), float(stroke["radius"])
-            points = [(float(column), float(line)) for line, column in stroke["points"]]
-            if len(points) > 1:
-                draw.line(points, fill=1, width=max(1, round(2 * radius)))
-            for x, y in points:
-                draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=1)
-            told[np.asarray(layer) > 0] = stroke["class"]
+            points = np.array(stroke["points"], dtype=np.float64)
+            for a, b in pairwise(points) if len(points) > 1 else [(points[0], points[0])]:
+                _paint(told, a, b, float(stroke["radius"]), stroke["class"])
         return told
 
     def write(self, path: Path, told: Mapping[int, Cells]) -> None:
         """A folder of the finished pictures, images and masks. DataError where there is none."""
         write_pictures(path, self.data, told)
+
+
+def _paint(told: NDArray[np.float64], a: NDArray[Any], b: NDArray[Any], radius: float, value: float) -> None:
+    """The pixels whose middle lies within the radius of the line from a to b, (row, column) with edges at whole numbers."""
+    box = tuple(
+        slice(max(0, int(np.floor(min(s, e) - radius))), max(0, min(n, int(np.ceil(max(s, e) + radius)))))
+        for s, e, n in zip(a, b, told.shape, strict=True)
+    )
+    rows, columns = (np.arange(side.start, max(side.start, side.stop)) + 0.5 for side in box)
+    from_a = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1) - a
+    length = float(((b - a) ** 2).sum())
+    along = np.clip((from_a @ (b - a)) / length, 0, 1) if length else np.zeros(from_a.shape[:2])
+    told[box][((from_a - along[..., None] * (b - a)) ** 2).sum(-1) <= radius**2] = value
 
 
 def write_pictures(path: Path, data: Pictures, told: Mapping[int, Cells]) -> None:

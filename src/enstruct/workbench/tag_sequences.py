@@ -17,6 +17,7 @@ from enstruct.errors import DataError, shown
 from enstruct.estimators.tag_rules import plain_words
 from enstruct.estimators.tagger import EnergySequenceTagger
 from enstruct.files import write_text
+from enstruct.rules.tags import tag_may_be
 from enstruct.workbench.labelling import Cells, Labelling
 
 
@@ -50,8 +51,9 @@ class TagSequences(Labelling):
         with self._lock:
             tags = self.tagger.predict([self.sentences[row]], known=known)[0]
             table = self.tagger.predict_proba([self.sentences[row]], known=known)[0]
-        numbers = self.tagger.tags_.encode([tags]).tags
-        p = [round(float(row[k]), 4) for k, row in zip(numbers, table, strict=True)]
+        of = self.tagger.tags_  # a user's tag may stand for several trained ones
+        stands = {tag: [tag_may_be(tag, one, of.user_scheme) for one in of.tags] for tag in set(tags)}
+        p = [round(float(row[stands[tag]].sum()), 4) for tag, row in zip(tags, table, strict=True)]
         spans = [[span.type, span.start, span.end] for span in find_spans(tags)] if self.tagger.tags_.user_scheme else []
         return {"tags": list(map(str, tags)), "p": p, "spans": spans}
 

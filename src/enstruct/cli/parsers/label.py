@@ -5,7 +5,7 @@
 
 Serves a page on this machine alone and prints its address, which holds a random token; Ctrl-C ends it. Every answer is written to
 OUT and on the disk before the page says so; the same command goes on where it ended. `enstruct answers OUT --out FILE` makes data
-of the answers, for `enstruct train`. Labels that DATA give already count as told. Needs `pip install 'enstruct[workbench]'`.
+of the answers, for `enstruct train`. Label sets that DATA give in part count as told. Needs `pip install 'enstruct[workbench]'`.
 """
 
 from __future__ import annotations

@@ -175,8 +175,9 @@ class App {
     const progress = await backend.progressOf(this.row);
     const { finished, rows } = progress;
     if (this.session.mode === "review") {
-      if (this.told !== undefined && progress.told !== this.told && !this.sent.length && this.view.ready) await this.view.update();
-      this.told = progress.told;
+      const told = `${progress.told} ${progress.changed}`; // an answer of another tab that turns the other way tells no more
+      if (this.told !== undefined && told !== this.told && !this.sent.length && this.view.ready) await this.view.update();
+      this.told = told;
       $("progress").textContent = `${progress.answered} of ${progress.suspects} suspects answered, ${progress.changed} labels changed`;
       $("progress-bar").style.width = `${(100 * progress.answered) / Math.max(1, progress.suspects)}%`;
     } else {
@@ -188,7 +189,7 @@ class App {
     this.model = progress.model;
     if (this.row !== null && this.state && (newModel || progress.version > this.state.version) && this.session.mode !== "review") {
       const state = await backend.rowOf(this.row);
-      if (state.version > this.state.version || newModel) await this.take(state);
+      if (state.row === this.row && (state.version > this.state.version || newModel)) await this.take(state);
     }
   }
 

@@ -32,6 +32,7 @@ export class MaskView extends RowView {
     this.over.addEventListener("pointerdown", (event) => this.begin(event));
     this.over.addEventListener("pointermove", (event) => this.move(event));
     this.over.addEventListener("pointerup", (event) => this.end(event));
+    this.over.addEventListener("pointercancel", () => { this.stroke = null; this.draw(); });
     this.classes = el("div", { class: "types", role: "group", "aria-label": "Class to paint" }, ...this.values.map((value, k) => {
       const made = el("button", { type: "button", "data-type": String(value), onclick: () => this.pick(value) }, `${k + 1} class ${value}`);
       made.style.setProperty("--hue", `rgb(${COLOURS[k % COLOURS.length]})`);
@@ -91,6 +92,7 @@ export class MaskView extends RowView {
   }
 
   begin(event) {
+    if (event.button !== 0) return;
     this.over.setPointerCapture(event.pointerId);
     this.stroke = { class: this.value, radius: this.radius, points: [this.place(event)] };
     this.draw();
@@ -112,6 +114,14 @@ export class MaskView extends RowView {
     await this.app.tell(this.state.row, { [name]: stroke, ...("mask" in this.state.cells ? { mask: null } : {}) }, false, seen);
   }
 
+  // The last stroke of this picture, whoever painted it.
+  async takeBack() {
+    const numbers = Object.keys(this.state.cells).filter((name) => name !== "mask").map((name) => Number(name.slice(1)));
+    if (!numbers.length) return;
+    const name = `s${Math.max(...numbers)}`;
+    await this.app.tell(this.state.row, { [name]: null, ...("mask" in this.state.cells ? { mask: null } : {}) }, false, this.state.version);
+  }
+
   whole() { return { mask: this.answers.runs }; }
 
   key(event) {
@@ -122,7 +132,7 @@ export class MaskView extends RowView {
       this.radius = Math.max(1, Math.min(Number(this.brush.max), this.radius + (event.key === "+" ? 1 : -1)));
       this.brush.value = String(this.radius);
     } else if (event.key === "m") { this.hidden = !this.hidden; this.draw(this.hidden); }
-    else if (event.key === "x" || event.key === "Backspace") this.app.undo();
+    else if (event.key === "x" || event.key === "Backspace") this.takeBack();
     else if (event.key === "Enter") this.done();
     else return false;
     return true;

@@ -52,7 +52,7 @@ export class TagView extends RowView {
       const kinds = ["word", span ? "in" : "", span?.first ? "first" : "", span?.last ? "last" : "", told ? "told" : "", !told && p[k] < UNSURE ? "unsure" : "", this.isChosen(k) ? "chosen" : ""];
       const made = el("button", { type: "button", class: kinds.filter(Boolean).join(" "), "data-word": String(k), title: `${tags[k]}, ${told ? "told" : percent(p[k])}`,
         "aria-pressed": String(this.isChosen(k)),
-        onclick: (event) => this.choose(k, event.shiftKey), onpointerdown: (event) => { if (!event.shiftKey) this.drag = k; },
+        onclick: (event) => this.choose(k, event.shiftKey), onpointerdown: (event) => { this.dragged = false; if (!event.shiftKey) this.drag = k; },
         onpointerenter: (event) => { if (this.drag !== undefined && event.buttons === 1 && k !== this.drag) { this.chosen = [this.drag, k]; this.dragged = true; this.draw(); } } },
       span?.first ? el("span", { class: "type", "aria-hidden": "true" }, span.type) : null, word, el("span", { class: "unseen" }, `: ${tags[k]}, ${told ? "told" : percent(p[k])}`));
       return span ? this.hue(made, span.type) : made;
