@@ -96,7 +96,8 @@ def _whole_sets(side: Fitted, table: Table, cell: Cell) -> None:
     p, p_held = side.model.marginals(X, nothing), side.held_marginals(nothing[:1].repeat(len(table.held), axis=0))
     joint = side.model.log_probability(X, Y)
     nats = cell_losses(p, Y).sum(1) if joint is None else -joint.value
-    cell.record["nll_error"] = 0.0 if joint is None else float(np.sqrt(np.square(joint.error).sum()) / len(Y))
+    # rows have the same random numbers, so that their errors do not cancel: at most the mean of them
+    cell.record["nll_error"] = 0.0 if joint is None else float(np.mean(joint.error))
     cell.record["nll_of_marginals"] = float(cell_losses(p, Y).sum(1).mean())
     cell.rows["nll"] = Counts.of(nats)
     held = Rows(np.zeros((len(p_held), 0)), Y_held)
@@ -134,6 +135,8 @@ def _wrong(name: str, estimators: Estimators, cell: Cell) -> None:
             quality, _ = quality_of(quality_of_cells(fit.logits, fit.Y, fit.folds(), fit.energies()), fit.Y)
         elif head == "base":
             quality = given_probability(fit.cross_fitted, fit.Y)
+        elif head == "base-corrected":  # by the same shares of lost and added notes as the joint
+            quality, _ = quality_of(given_probability(fit.cross_fitted, fit.Y), fit.Y)
         else:
             quality = cleanlab_quality(fit.cross_fitted, fit.Y, "adjusted" if head.endswith("adjusted") else "issues")
         precisions[kind] = precision_of_suspects(quality, wrong)

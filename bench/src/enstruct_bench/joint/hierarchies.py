@@ -35,9 +35,9 @@ from enstruct.data.load import read_part
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
 from enstruct.files import write_json
-from enstruct.records import read_record
 from enstruct.rules import RuleSystem
 from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.joint.kept_rows import kept_rows
 
 log = logging.getLogger(__name__)
 Array = NDArray[Any]
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    rows = read_record(options.out, {"rows": [dict]}, "no file of these runs")["rows"] if options.out.exists() else []
+    rows = kept_rows(options.out, data=options.data)
     for side in options.sides.split(","):
         if side == "pishield" and find_spec("pishield") is None:
             print("pishield is left out: pip install pishield")

@@ -1,5 +1,6 @@
-"""Sides by name: "joint", "base", "copula" and "cleanlab" on the default base or, as "joint:extra-trees", on a method's
-marginals; "masked-extra-trees", "masked-network", "chains" and "feedback-prop" by themselves."""
+"""Sides by name: "joint", "base", "base-corrected" (for wrong cells), "copula" and "cleanlab" on the default base or, as
+"joint:extra-trees", on a method's marginals; "masked-extra-trees", "masked-network", "chains" and "feedback-prop" by
+themselves."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from enstruct_bench.joint.on_a_base import JointModel, JointSide, base_side, fit
 from enstruct_bench.joint.sides import Fitted
 from enstruct_bench.joint.table import Table
 
-ON_A_BASE = ("joint", "base", "copula", "cleanlab", "cleanlab-adjusted")
+ON_A_BASE = ("joint", "base", "base-corrected", "copula", "cleanlab", "cleanlab-adjusted")
 ALONE: dict[str, Callable[[Table, int], Any]] = {
     "masked-extra-trees": fit_masked_trees,
     "masked-network": fit_masked_network,
@@ -36,6 +37,7 @@ DEFAULT = (
     "copula",
     "chains",
     "feedback-prop",
+    "base-corrected",
     "cleanlab",
     "cleanlab-adjusted",
 )
@@ -59,11 +61,11 @@ def is_missing(name: str) -> bool:
 
 def answers(name: str) -> bool:
     """Whether the side says anything of labels; others only find wrong cells."""
-    return not name.startswith("cleanlab")
+    return not name.startswith(("cleanlab", "base-corrected"))
 
 
 def finds_wrong_cells(name: str) -> bool:
-    return name.partition(":")[0] in ("joint", "base", "cleanlab", "cleanlab-adjusted")
+    return name.partition(":")[0] in ("joint", "base", "base-corrected", "cleanlab", "cleanlab-adjusted")
 
 
 def fitted(name: str, estimators: Estimators) -> tuple[Fitted, float]:

@@ -4,7 +4,8 @@
 
 Every tagger answers by its chain (:mod:`enstruct.joint.chain`). At each share the same tokens are told to all of them. What
 counts are entities (spans with type) that have a token which is not told, among those of the truth and those of the answer;
-tokens that are not told; whole sentences. "alone" is the same tagger's answer without what is told, on the same entities.
+tokens that are not told; whole sentences. "alone" is the same tagger's answer without what is told, on the same entities;
+"pasted" is that with told tags put over it, which infers nothing, and which gains are held against.
 """
 
 from __future__ import annotations
@@ -50,13 +51,15 @@ def measured(tagger: EnergySequenceTagger, words: Any, truth: list[list[str]], s
         answer = tagger.predict(words, known=known)
         seconds = time.perf_counter() - begin
         kept = all(k is None or k == a for row, got in zip(known, answer, strict=True) for k, a in zip(row, got, strict=True))
-        with_known, without = span_counts(truth, answer, known), span_counts(truth, alone, known)
-        counts[share] = with_known, without
-        gain = paired_difference([without], [with_known])
+        pasted = [[a if k is None else k for k, a in zip(*pair, strict=True)] for pair in zip(known, alone, strict=True)]
+        with_known, without, put = (span_counts(truth, tags, known) for tags in (answer, alone, pasted))
+        counts[share] = with_known, without, put
         out["shares"][f"{share:g}"] = {
             "f1": _ratio(with_known),
             "f1_alone": _ratio(without),
-            "gain": [100 * value for value in gain],
+            "f1_pasted": _ratio(put),
+            "gain": [100 * value for value in paired_difference([without], [with_known])],
+            "gain_over_pasted": [100 * value for value in paired_difference([put], [with_known])],
             "accuracy": _ratio(accuracy_counts(truth, answer, known)),
             "exact": _ratio(exact_counts(truth, answer)),
             "seconds": seconds,

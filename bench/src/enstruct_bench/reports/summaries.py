@@ -170,9 +170,10 @@ def _contents(path: Path) -> Iterator[dict[str, Any]]:
 
 def _runs(content: dict[str, Any], environment: Any) -> Iterator[tuple[dict[str, Any], Any]]:
     """The runs of a file, or of a line of one, each with where it ran."""
-    inner = content.get("runs")
-    for run in inner if isinstance(inner, list) else [content]:
-        yield run, run.get("environment") or environment
+    inner = next((content[name] for name in ("runs", "rows", "fits") if isinstance(content.get(name), list)), [content])
+    for run in inner:
+        run = run if isinstance(run, dict) else content
+        yield {"commit": content.get("commit"), **run}, run.get("environment") or environment
 
 
 def _laid_out(content: dict[str, Any]) -> str:

@@ -11,7 +11,19 @@ import numpy as np
 from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 
-TITLES = ("method", "told", "F1", "F1 alone", "gain [95%]", "accuracy", "exact sentences", "answer s", "nats a sentence", "seeds")
+TITLES = (
+    "method",
+    "told",
+    "F1",
+    "F1 alone",
+    "gain [95%]",
+    "gain over pasted [95%]",
+    "accuracy",
+    "exact sentences",
+    "answer s",
+    "nats a sentence",
+    "seeds",
+)
 
 
 def tags_told_section(path: Path) -> str:
@@ -29,6 +41,7 @@ def tags_told_section(path: Path) -> str:
                     f"{100 * float(share):.0f}%",
                     *(Quantity(mean[key], form=".2f") for key in ("f1", "f1_alone")),
                     f"{mean['f1'] - mean['f1_alone']:+.2f} [{low:+.2f}, {high:+.2f}]",
+                    _over_pasted(each),
                     *(Quantity(mean[key], form=".2f") for key in ("accuracy", "exact", "seconds")),
                     Quantity(float(np.mean([run["nats"] for run in runs])), form=".2f"),
                     len(runs),
@@ -39,13 +52,20 @@ def tags_told_section(path: Path) -> str:
         f"## {content['data']}: some tags told (`{path.name}`)",
         "",
         f"Sentences: {sizes}; at most {content['epochs']} epochs; commit {content['commit']}. F1 of entities with a token "
-        "that is not told, with what is told and by the same tagger alone; accuracy of tokens not told. Intervals: bootstrap "
+        "that is not told, with what is told and by the same tagger alone; pasted: told tags put over what it says alone; "
+        "accuracy of tokens not told. Intervals: bootstrap "
         "over sentences, of one seed each. Nats: -log p of whole sentences under the tagger's chain. "
         f"{where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
     ]
     return Text(lines)
+
+
+def _over_pasted(each: list[dict[str, Any]]) -> str:
+    if not all("gain_over_pasted" in one for one in each):  # older files
+        return ""
+    return "{:+.2f} [{:+.2f}, {:+.2f}]".format(*np.mean([one["gain_over_pasted"] for one in each], axis=0))
 
 
 def _mean(each: list[dict[str, Any]], key: str) -> float:

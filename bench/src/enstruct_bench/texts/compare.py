@@ -39,6 +39,7 @@ from enstruct.metrics import get_metric
 from enstruct.records import read_record
 from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.joint.kept_rows import kept_rows
 from enstruct_bench.joint.told import random_order, told_share
 from enstruct_bench.texts.collections import load_collection
 from enstruct_bench.texts.sides import ON_TERMS, SIDES, Fitted, Task, clipped, is_there
@@ -157,7 +158,11 @@ def main() -> None:
     options.left_out = [side for side in options.sides.split(",") if not is_there(side)]
     if options.left_out:
         print(f"left out, as what they need is not installed: {', '.join(options.left_out)}", file=sys.stderr)
-    rows = read_record(options.out, {"rows": [dict]}, "no file of these runs")["rows"] if options.out.exists() else []
+    settings = {"data": options.data, "encoder": _name(options.encoder), "max_tokens": options.max_tokens}
+    try:
+        rows = kept_rows(options.out, **settings, shots=options.shots, few=options.few)
+    except EnstructError as error:
+        raise SystemExit(f"error: {error}") from error
     folder = options.out.with_suffix(".sets")
     for other in options.join:
         rows += joined(other, options, rows, folder)
