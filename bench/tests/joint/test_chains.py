@@ -35,7 +35,7 @@ def test_features_that_are_very_many_stay_sparse(monkeypatch):
     dense = fit_ensemble(sparse.csr_matrix(X), Y, 0.1, chains=2, seed=0)
     monkeypatch.setattr(table, "WIDE", 2)
     monkeypatch.setattr(chains, "CHAINS", 2)
-    monkeypatch.setattr(chains, "RIDGES_OF_WIDE", (0.1, 1e4))
+    monkeypatch.setattr(chains, "RIDGES", (0.1, 1e4))
     fitted = fit_chains(Table(sparse.csr_matrix(X), Y, np.arange(20), sparse.csr_matrix(X), Y), 0)
     ridge = fit_ensemble(sparse.csr_matrix(X), Y, 0.1, chains=2, seed=0)
     assert chains.inputs(ridge.scale, sparse.csr_matrix(X)).layout == torch.sparse_csr
@@ -44,6 +44,24 @@ def test_features_that_are_very_many_stay_sparse(monkeypatch):
     assert ridge.log_probability(sparse.csr_matrix(X), Y).value == pytest.approx(dense.log_probability(X, Y).value, abs=1e-3)
     assert all(torch.equal(one.of_x, other.of_x) for one, other in zip(fitted.model.chains, ridge.chains, strict=True))
     assert fitted.model.marginals(sparse.csr_matrix(X), np.full(Y.shape, np.nan, np.float32)).shape == Y.shape
+
+
+@pytest.mark.parametrize("noise", [0.0, 30.0])
+def test_the_ridge_is_sought_as_long_as_held_out_rows_gain(monkeypatch, noise):
+    monkeypatch.setattr(chains, "CHAINS", 2)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((150, 4)).astype(np.float32)
+    y = (x[:, :3] + noise * rng.standard_normal((150, 3)) > 0).astype(np.float32)
+    asked = []
+    fit = chains.fit_ensemble
+    monkeypatch.setattr(chains, "fit_ensemble", lambda X, Y, ridge, *more: asked.append(ridge) or fit(X, Y, ridge, *more))
+    held = np.arange(50)
+    chains.fit_chains(Table(x, y, held, x, y), 0)
+    train = np.arange(50, 150)
+    worth = [fit(x[train], y[train], ridge, 2, 0).log_probability(x[held], y[held]).value.mean() for ridge in chains.RIDGES]
+    chosen = chains.RIDGES.index(asked[-1])
+    assert asked[-1] < 1 or noise
+    assert worth[chosen] >= max(worth[max(0, chosen - 1) : chosen + 2])
 
 
 @pytest.fixture(scope="module")

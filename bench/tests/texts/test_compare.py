@@ -92,7 +92,7 @@ def test_runs_of_another_machine_are_taken_in(collection, monkeypatch, tmp_path)
     assert "By another encoder: frozen-linear: another." in texts_section(tmp_path / "texts-toy.json")
     run(monkeypatch, "--sides", "terms", "--encoder", str(encoder), "--seeds", "1", "--join", "elsewhere.json")
     assert len(json.loads((tmp_path / "texts-toy.json").read_text())["rows"]) == 3
-    with pytest.raises(SystemExit, match=r"of few=None, and this run of 9"):
+    with pytest.raises(SystemExit, match=r"holds runs of another few \(None\)"):
         run(monkeypatch, "--sides", "terms", "--few", "9", "--seeds", "1", "--join", "elsewhere.json")
     (tmp_path / "elsewhere.sets").rename(tmp_path / "gone")
     (tmp_path / "texts-toy.json").unlink()
@@ -114,7 +114,12 @@ def test_few_documents_and_sides_without_an_encoder(collection, monkeypatch, tmp
     run(monkeypatch, "--sides", "terms", "--few", "40", "--seeds", "1")
     assert json.loads((tmp_path / "texts-toy.json").read_text())["rows"][0]["documents"] == 40
     with pytest.raises(SystemExit, match="needs --encoder"):
-        run(monkeypatch, "--sides", "adapter", "--seeds", "1")
+        run(monkeypatch, "--sides", "adapter", "--few", "40", "--seeds", "1")
+    content = json.loads((tmp_path / "texts-toy.json").read_text())
+    (tmp_path / "texts-toy.json").write_text(json.dumps({**content, "encoder": "another"}))
+    encoder = tiny_encoder(tmp_path / "tiny")
+    with pytest.raises(SystemExit, match=r"holds runs of another encoder \(another\)"):
+        run(monkeypatch, "--sides", "terms", "--few", "40", "--seeds", "1", "--encoder", str(encoder))
 
 
 def test_peers_that_are_not_installed_are_left_out(monkeypatch):

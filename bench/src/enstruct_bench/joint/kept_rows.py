@@ -19,12 +19,12 @@ def kept_rows(path: Path | None, **settings: Any) -> list[dict[str, Any]]:
     if path is None or not path.exists():
         return []
     content = read_record(path, {"rows": [dict]}, "no file of these runs")
-    there, here = whereabouts(content.get("environment") or {}), whereabouts(environment())
+    if other := [name for name, value in settings.items() if content.get(name) != value]:
+        raise ConfigError(f"{path} holds runs of another {', '.join(other)} ({content.get(other[0])!r:.60}): name another file.")
+    there, here = whereabouts(content.get("environment") or environment()), whereabouts(environment())
     if there != here:
         odd = next(name for name, value in parts_of(there).items() if value != parts_of(here)[name])
         raise ConfigError(f"{path} holds runs of another {odd} ({parts_of(there)[odd]:.60}): name another file.")
-    if other := [name for name, value in settings.items() if content.get(name) != value]:
-        raise ConfigError(f"{path} holds runs of another {', '.join(other)} ({content.get(other[0])!r:.60}): name another file.")
     return list(content["rows"])
 
 

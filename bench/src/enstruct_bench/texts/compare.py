@@ -158,11 +158,17 @@ def main() -> None:
     options.left_out = [side for side in options.sides.split(",") if not is_there(side)]
     if options.left_out:
         print(f"left out, as what they need is not installed: {', '.join(options.left_out)}", file=sys.stderr)
-    settings = {"data": options.data, "encoder": _name(options.encoder), "max_tokens": options.max_tokens}
+    settings = {name: getattr(options, name) for name in ("data", "max_tokens", "shots", "few")}
     try:
-        rows = kept_rows(options.out, **settings, shots=options.shots, few=options.few)
+        rows = kept_rows(options.out, **settings)
     except EnstructError as error:
         raise SystemExit(f"error: {error}") from error
+    options.encoder_name = _name(options.encoder)
+    if rows:  # sides on terms read none, whatever the others read
+        before = read_record(options.out, {"encoder": (str, None)}, "no file of these runs")["encoder"]
+        if options.encoder_name not in (None, before) and before is not None:
+            raise SystemExit(f"error: {options.out} holds runs of another encoder ({before}): name another file.")
+        options.encoder_name = options.encoder_name or before
     folder = options.out.with_suffix(".sets")
     for other in options.join:
         rows += joined(other, options, rows, folder)
@@ -221,7 +227,7 @@ def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path
     references = [name for name in options.reference.split(",") if name in there]
     content = {
         "data": options.data,
-        "encoder": _name(options.encoder),
+        "encoder": options.encoder_name,
         "max_tokens": options.max_tokens,
         "shots": options.shots,
         "few": options.few,

@@ -21,7 +21,7 @@ from enstruct_bench.cli.parsers.names import joined
 
 METHODS = (
     "joint,base,joint:extra-trees,joint:binary-relevance,masked-extra-trees,masked-network,copula,chains,feedback-prop,"
-    "cleanlab,cleanlab-adjusted"
+    "base-corrected,cleanlab,cleanlab-adjusted"
 )
 """Those of :data:`enstruct_bench.joint.registry.DEFAULT`, which takes seconds to import."""
 
