@@ -182,6 +182,7 @@ def measured(name: str, seed: int, size: int | None, epochs: int) -> list[dict[s
                 "iou_after_5": float(np.mean([path[min(5, len(path) - 1)] for _, path in runs])),
                 "seconds_an_answer": seconds / asked,
                 "fit_seconds": fitted,
+                "counts": counts[side],
                 "more_than_field": list(paired_difference([Counts.of(counts["field"])], [Counts.of(counts[side])])),
             }
         )
