@@ -282,7 +282,6 @@ def test_saving(fitted, pictures, tmp_path):
         ({"levels": -1}, ConfigError, "levels"),
         ({"classes": ["a", "b"]}, ConfigError, "classes must be"),
         ({"width": 0}, ConfigError, "width"),
-        ({"binarise": 128}, DataError, "No training mask"),
         ({"crop": 0}, ConfigError, "crop"),
         ({"crop": 20}, DataError, "smaller than the crops"),
         ({"validation_fraction": 1.5}, ConfigError, "validation_fraction"),
@@ -488,3 +487,5 @@ def test_without_a_pixel_of_background_greys_are_cut_too_low():
     images, masks = ellipses(4, 12, seed=0)
     with pytest.raises(DataError, match="The smallest value there is 200: choose binarise= above it"):
         EnergySegmenter("cross-entropy", binarise=10, max_epochs=1).fit(images, [np.where(mask, 255, 200) for mask in masks])
+    with pytest.raises(DataError, match=r"No training mask .* The largest value there is 90: choose binarise= below it"):
+        EnergySegmenter("cross-entropy", binarise=128, max_epochs=1).fit(images, [90 * mask for mask in masks])

@@ -111,15 +111,16 @@ def multilearn(make: str) -> Fit:
     return fit
 
 
-def libmultilabel(trainer: str, solver: int = 0) -> Fit:
-    """``solver``: LIBLINEAR's number, 0 logistic regression, 1 the support vector machine that is LibMultiLabel's own default."""
+def libmultilabel(trainer: str, solver: int = 0, C: float = 1.0) -> Fit:
+    """``solver``: LIBLINEAR's number, 0 logistic regression, 1 the support vector machine that is LibMultiLabel's own default, as
+    ``C`` is."""
 
     def fit(X: Any, Y: Any, judges: Dataset) -> tuple[Answer, Answer]:
         from libmultilabel import linear
 
         train = {"one-vs-rest": linear.train_1vsrest, "cost-sensitive": linear.train_cost_sensitive}[trainer]
         features, labels = (sparse.csr_matrix(part, dtype=np.float64) for part in (X, Y))
-        model = train(labels, features, options=f"-s {solver} -B 1 -m 1 -q", verbose=False)
+        model = train(labels, features, options=f"-s {solver} -c {C:g} -B 1 -m 1 -q", verbose=False)
 
         def scores(X: Any) -> NDArray[np.float64]:
             return np.asarray(linear.predict_values(model, sparse.csr_matrix(X, dtype=np.float64)))
