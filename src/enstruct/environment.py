@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+
+BOOSTING = ("catboost", "lightgbm")
+"""Packages of which the default tries models where they are installed."""
 
 
 def processor() -> str:
@@ -29,6 +32,14 @@ def versions() -> dict[str, str]:
     }
 
 
+def _version(package: str) -> str | None:
+    """Of an installed one."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
 def environment() -> dict[str, Any]:
     """Versions and hardware, for the record."""
     return {
@@ -40,5 +51,6 @@ def environment() -> dict[str, Any]:
         "processor": processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
+        **{name: found for name in BOOSTING if (found := _version(name)) is not None},
         **({"accelerator": torch.cuda.get_device_name()} if torch.cuda.is_available() else {}),
     }
