@@ -109,7 +109,6 @@ SINCE = {
     "nothing of fine-tuning; rows on the H200 read weights of the encoder rounded to bfloat16, and are of a changed tree.",
     "joint-bibtex-peers": "runs of 0.3.0, whose section was `joint-bibtex` before 0.4.0 was run; " + CHAINS,
     "joint-delicious": CHAINS,
-    "joint-spo_FUN": CHAINS,
     "unseen": CHAINS,
     "joint-bibtex-wrong": WRONG,
     "joint-cal500-wrong": WRONG,
