@@ -423,3 +423,13 @@ def test_a_report_is_read_without_a_server(browser, tmp_path, monkeypatch):
             assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found["violations"]] == []
         finally:
             context.close()
+
+
+def test_an_answer_that_is_cut_short_is_none(page, address):
+    """As of a server that ended while it gave one."""
+    page.goto(address)
+    until(lambda: page.locator("ul.labels li").count() > 0)
+    page.route("**/answers", lambda route: route.fulfill(status=200, content_type="application/json", body='{"p": [0.'))
+    page.get_by_role("button", name="yes:").first.click()
+    until(lambda: "does not answer" in page.locator("#message").inner_text())
+    page.unroute("**/answers")

@@ -34,10 +34,12 @@ export class Unreachable extends Error {}
 async function request(path, body) {
   const options = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   let response;
-  try { response = await fetch(path, options); } catch { throw new Unreachable("The server does not answer: load this page again once it is back."); }
-  let content = null;
-  try { content = await response.json(); } catch { /* told below */ }
+  const gone = () => new Unreachable("The server does not answer: load this page again once it is back.");
+  try { response = await fetch(path, options); } catch { throw gone(); }
+  let content = null, whole = true;
+  try { content = await response.json(); } catch { whole = false; } // of a server that ended within its answer it is cut short
   if (!response.ok) throw new Refused(response.status, content?.error ?? `The server answered ${response.status}.`);
+  if (!whole) throw gone();
   return content;
 }
 
