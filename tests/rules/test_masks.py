@@ -93,8 +93,11 @@ def test_what_is_told_outside_of_a_box_is_refused():
     ):
         rules.kept(np.zeros((4, 4), dtype=int), np.full((4, 4, 2), 0.5), told)
     told[:] = 0
-    with pytest.raises(DataError, match="No mask of 4 x 4 pixels keeps the rules 1 is 50 to 100% of the image: mend a rule"):
+    with pytest.raises(DataError, match="leaves no mask that keeps the rules 1 is 50 to 100% of the image"):
         MaskRules.of(Size(1, 0.5), (0, 1)).kept(np.zeros((4, 4), dtype=int), np.full((4, 4, 2), 0.5), told)
+    none = np.full((1, 1), -1)
+    with pytest.raises(DataError, match="No mask of 1 x 1 pixels keeps the rules 1 is 30 to 60% of the image: mend a rule"):
+        MaskRules.of(Size(1, 0.3, 0.6), (0, 1)).kept(np.zeros((1, 1), dtype=int), np.full((1, 1, 2), 0.5), none)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,9 @@ from enstruct.cli.which_task import task_of_model
 
 
 def run(options: Namespace) -> None:
-    files = files_of(task_of_model(options.model))
-    if options.out == Path("-"):
+    task = task_of_model(options.model)
+    files = files_of(task)
+    if options.out == Path("-") and task != "masks":  # which go to a folder
         options.out = None  # standard output
     files.check_out(options)
     model = files.load(options)

@@ -212,7 +212,7 @@ class MaskRules:
             missed = self._class_by_class(out := numbers.copy(), best_free, binding, some, sparing)
             if missed is None:
                 return out
-        return self._by_program(missed, binding, p, np.where(fixed < 0, best_free, fixed), seconds)
+        return self._by_program(missed, binding, p, np.where(fixed < 0, best_free, fixed), seconds, bool((fixed >= 0).any()))
 
     def _class_by_class(
         self,
@@ -258,14 +258,15 @@ class MaskRules:
         return ClassOf(gain, may, mine, least, most, pieces)
 
     def _by_program(
-        self, missed: int | None, binding: Sequence[ClassOf], p: NDArray[Any], rest: NDArray[np.int64], seconds: float
+        self, missed: int | None, binding: Sequence[ClassOf], p: NDArray[Any], rest: NDArray[np.int64], seconds: float, told: bool
     ) -> NDArray[np.int64]:
-        """Where repairs class by class found nothing for one; ``rest`` (height, width): what pixels are that no class takes."""
+        """Where repairs class by class found nothing for one; ``rest`` (height, width): what pixels are that no class takes;
+        ``told``: whether any pixel is."""
         given_up = np.take_along_axis(p, rest[..., None], 2)[..., 0]
         gains = [np.log(np.maximum(p[..., self.classes.index(v)], EPS) / np.maximum(given_up, EPS)) for v in self._values]
         found, certain = cheapest([replace(one, gain=gain) for one, gain in zip(binding, gains, strict=True)], seconds)
         if found is None:
-            if not any(one.told.any() for one in binding):
+            if not told:
                 what = f"No mask of {p.shape[0]} x {p.shape[1]} pixels keeps" if certain else "No mask was found that keeps"
                 raise DataError(f"{what} {self._words(missed)}: mend a rule.")
             what = "What is told leaves no mask that keeps" if certain else "No mask was found that keeps what is told and"
