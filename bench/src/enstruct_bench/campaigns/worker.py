@@ -3,11 +3,13 @@
     python -m enstruct_bench.campaigns.worker CAMPAIGN SEED FOLDER
 
 Numbers come in, a line each; a line of JSON goes out for each. Memory is what a trial took at its peak beyond what the process
-held before (Linux's VmHWM, which is set back each time); address space ends ``ROOM`` beyond what the process holds at its start.
+held before (Linux's VmHWM, which is set back each time, and the allocator's free pages are given back first: a trial that fills
+them again would seem to take nothing); address space ends ``ROOM`` beyond what the process holds at its start.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -25,6 +27,7 @@ CAMPAIGNS = ("readers", "sizes", "models", "parameters", "results")
 
 def tried(campaign: Any, number: int, seed: int, folder: Path) -> dict[str, Any]:
     trial = campaign.trial(number, seed, folder)
+    _give_back()
     before = _resident(reset=True)
     begin = time.monotonic()
     verdict, why = judged(trial, campaign.ALSO)
@@ -46,6 +49,14 @@ def status(name: str) -> int:
     except OSError:  # no Linux: memory is not measured
         return 0
     return 1024 * int(text.split(f"{name}:")[1].split()[0])
+
+
+def _give_back() -> None:
+    """Returns what glibc keeps of freed memory to the system; of other allocators it knows nothing."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):  # another C library
+        return
 
 
 def _resident(reset: bool = False) -> int:
