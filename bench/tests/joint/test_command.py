@@ -58,11 +58,12 @@ def test_all_figures_are_printed_kept_and_gone_on_from(here, capsys):
 
 def test_wrong_cells_are_looked_for_by_sides_that_can(here, capsys):
     command = ["joint", "blocks.npz", "--methods", "base:binary-relevance,chains", "--seeds", "1", "--parts", "wrong"]
-    assert main(["joint", "blocks.npz", "--methods", "chains", "--parts", "wrong"]) == 2
+    assert main(["joint", "blocks.npz", "--methods", "copula", "--parts", "wrong"]) == 2
     assert "None of these methods" in capsys.readouterr().err
     assert main([*command, "--json", "wrong.json"]) == 0, capsys.readouterr().err
     kept = json.loads((here / "wrong.json").read_text())["summary"]
     assert kept["base:binary-relevance"]["wrong_cells@flips"]["mean"] > 5  # chance
+    assert kept["chains"]["wrong_cells@flips"]["seeds"] == 1
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_thresholds_are_those_of_held_out_answers(monkeypatch):
 
 def test_which_sides_have_which_figures():
     assert figures.has_figures("chains", ("told",))
-    assert not figures.has_figures("chains", ("wrong",))
+    assert figures.has_figures("chains", ("wrong",))
+    assert not figures.has_figures("copula", ("wrong",))
     assert figures.has_figures("cleanlab:mlp", ("told", "wrong"))
     assert not figures.has_figures("cleanlab", ("told",))
     assert figures.has_figures("joint", ("wrong",))

@@ -49,8 +49,21 @@ class Chain:
 
     def log_probability(self, x: Tensor, y: Tensor) -> Tensor:
         """(rows,) exact."""
-        logits = x @ self.of_x + y @ self.of_y + self.bias
-        return -F.binary_cross_entropy_with_logits(logits, y, reduction="none").sum(1)
+        return -F.binary_cross_entropy_with_logits(self.logits(x, y), y, reduction="none").sum(1)
+
+    def logits(self, x: Tensor, y: Tensor) -> Tensor:
+        """(rows, labels) of each label after those before it in y."""
+        return x @ self.of_x + y @ self.of_y + self.bias
+
+    def of_flips(self, x: Tensor, y: Tensor) -> Tensor:
+        """(rows, labels) log-probability of y with one label turned over, exact."""
+        logits, out = self.logits(x, y), torch.empty_like(y)
+        for label in range(y.shape[1]):
+            turned = y.clone()
+            turned[:, label] = 1 - y[:, label]
+            moved = logits + (1 - 2 * y[:, label, None]) * self.of_y[label]
+            out[:, label] = -F.binary_cross_entropy_with_logits(moved, turned, reduction="none").sum(1)
+        return out
 
     def draw(self, x: Tensor, known: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Label sets (rows, draws, labels), the log-weights of the draws (rows, draws), the labels' probabilities when drawn;
@@ -83,6 +96,14 @@ class Chains:
         y, x = torch.from_numpy(np.asarray(Y, dtype=np.float32)), inputs(self.scale, X)
         each = torch.stack([chain.log_probability(x, y) for chain in self.chains]).double()
         return LogProbability((torch.logsumexp(each, 0) - np.log(len(self.chains))).numpy(), np.zeros(len(Y)))
+
+    def given_others(self, X: Any, Y: Array) -> NDArray[np.float64]:
+        """(rows, labels) p(y_i = 1 | x, y_-i) of the mean of the chains' joints, exact."""
+        y, x = torch.from_numpy(np.asarray(Y, dtype=np.float32)), inputs(self.scale, X)
+        as_given = torch.logsumexp(torch.stack([chain.log_probability(x, y) for chain in self.chains]).double(), 0)
+        turned = torch.logsumexp(torch.stack([chain.of_flips(x, y) for chain in self.chains]).double(), 0)
+        p = torch.sigmoid(as_given[:, None] - turned)
+        return np.asarray(torch.where(y > 0.5, p, 1 - p).numpy())
 
     def likely_sets(self, X: Any) -> NDArray[np.uint8]:
         """The draw that the mean of the joints holds to be the most probable."""

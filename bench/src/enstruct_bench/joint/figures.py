@@ -19,9 +19,10 @@ from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.joint.cleanlab import cleanlab_quality
 from enstruct_bench.joint.cross_fitted import quality_of_cells
 from enstruct_bench.joint.fitted_estimators import Estimators
+from enstruct_bench.joint.given_others import cross_fitted_given_others
 from enstruct_bench.joint.peak import peak_mib, reset_peak
 from enstruct_bench.joint.questions import asked_rows, questions_of, random_questions_of
-from enstruct_bench.joint.registry import answers, finds_wrong_cells, fitted
+from enstruct_bench.joint.registry import ALONE, answers, finds_wrong_cells, fitted
 from enstruct_bench.joint.sides import Fitted
 from enstruct_bench.joint.table import Array, Table
 from enstruct_bench.joint.told import SHARES, cell_losses, nothing_told, random_order, told_share
@@ -127,18 +128,26 @@ def _exact(truth: Any, sets: Any) -> Array:
 
 
 def _wrong(name: str, estimators: Estimators, cell: Cell) -> None:
-    head, _, base = name.partition(":")
     precisions = {}
     for kind in NOISE:
-        fit, wrong = estimators.noisy(base, kind)
-        if head == "joint":
-            quality, _ = quality_of(quality_of_cells(fit.logits, fit.Y, fit.folds(), fit.energies()), fit.Y)
-        elif head == "base":
-            quality = given_probability(fit.cross_fitted, fit.Y)
-        elif head == "base-corrected":  # by the same shares of lost and added notes as the joint
-            quality, _ = quality_of(given_probability(fit.cross_fitted, fit.Y), fit.Y)
-        else:
-            quality = cleanlab_quality(fit.cross_fitted, fit.Y, "adjusted" if head.endswith("adjusted") else "issues")
+        quality, wrong = _quality(name, estimators, kind)
         precisions[kind] = precision_of_suspects(quality, wrong)
         cell.rows[f"found {kind}"] = found_among_first(quality, wrong)
     cell.record["wrong_cells"] = precisions
+
+
+def _quality(name: str, estimators: Estimators, kind: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Of each cell, the lower the more suspect, and which cells are wrong; all but base and cleanlab by shares of lost and added
+    notes that they estimate themselves, as the joint does."""
+    head, _, base = name.partition(":")
+    if head in ALONE:
+        Y, wrong = estimators.made_wrong(kind)
+        p = cross_fitted_given_others(ALONE[head], estimators.table.X, Y, estimators.seed)
+        return quality_of(given_probability(p, Y), Y)[0], wrong
+    fit, wrong = estimators.noisy(base, kind)
+    if head == "joint":
+        return quality_of(quality_of_cells(fit.logits, fit.Y, fit.folds(), fit.energies()), fit.Y)[0], wrong
+    if head.startswith("cleanlab"):
+        return cleanlab_quality(fit.cross_fitted, fit.Y, "adjusted" if head.endswith("adjusted") else "issues"), wrong
+    quality = given_probability(fit.cross_fitted, fit.Y)
+    return (quality if head == "base" else quality_of(quality, fit.Y)[0]), wrong

@@ -84,8 +84,12 @@ class Estimators:
 
     def noisy(self, base: str, noise: str) -> tuple[Fit, NDArray[np.bool_]]:
         """Fitted to the rows with wrong cells, and which these are."""
-        Y, wrong = made_wrong(self.table.Y, noise, self.seed, self.table.hierarchy)
+        Y, wrong = self.made_wrong(noise)
         return self._fit(base, noise, Y), wrong
+
+    def made_wrong(self, noise: str) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """The table's label sets with wrong cells, and which these are."""
+        return made_wrong(self.table.Y, noise, self.seed, self.table.hierarchy)
 
     def _fit(self, base: str, noise: str, Y: Array) -> Fit:
         if (base, noise) not in self._fits:

@@ -1,6 +1,6 @@
 """Sides by name: "joint", "base", "base-corrected" (for wrong cells), "copula" and "cleanlab" on the default base or, as
 "joint:extra-trees", on a method's marginals; "masked-extra-trees", "masked-network", "chains" and "feedback-prop" by
-themselves."""
+themselves. Of wrong cells a copula is not asked: its answer given all other labels would take a sampler for every cell."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def answers(name: str) -> bool:
 
 
 def finds_wrong_cells(name: str) -> bool:
-    return name.partition(":")[0] in ("joint", "base", "base-corrected", "cleanlab", "cleanlab-adjusted")
+    return name in ALONE or name.partition(":")[0] in ("joint", "base", "base-corrected", "cleanlab", "cleanlab-adjusted")
 
 
 def fitted(name: str, estimators: Estimators) -> tuple[Fitted, float]:

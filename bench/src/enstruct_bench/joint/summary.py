@@ -42,7 +42,7 @@ DIFFERENCES = {
     "f1": "Δ F1",
     "f1@0.5": "Δ F1 @0.5",
     "loss@0.5": "Δ loss @0.5",
-    "found flips": "Δ found flips",
+    **{f"found {kind}": f"Δ found {kind}" for kind in NOISE},
     "questions": "Δ asks",
 }
 FIGURES = (*COLUMNS, *PAIRED, *PAIRED_FOUND, *(f"average_precision@{share}" for share in TOLD))
