@@ -6,7 +6,8 @@ C-HMCNN's protocol (Giunchiglia and Lukasiewicz 2020): the published training an
 their means, standardised; the official test part; AU(PRC), the area under the precision-recall curve of all cells.
 Every side has ``rules=`` of the data's hierarchy. What is chosen, numbers of epochs, leaves of trees, bases, is chosen within the
 training rows, by the side itself. "pishield" is PiShield's layer (1.0.0, extra ``hierarchies``) on the marginals of the same
-cross-entropy network without rules. Runs that the file has are not run again.
+cross-entropy network without rules; its label sets are by the best decision rule for example-F1 of what comes out of the layer on
+the network's validation rows. Runs that the file has are not run again.
 """
 
 from __future__ import annotations
@@ -32,8 +33,11 @@ from enstruct.data.dataset import Dataset, same_columns
 from enstruct.data.hierarchy import Hierarchy
 from enstruct.data.impute import fill_missing, training_means
 from enstruct.data.load import read_part
+from enstruct.data.rows import Rows, as_indicator
+from enstruct.data.splits import stratified_folds
 from enstruct.environment import environment
 from enstruct.estimators import EnergyMultiLabelClassifier
+from enstruct.estimators.label_rules import LabelRules
 from enstruct.files import write_json
 from enstruct.rules import RuleSystem
 from enstruct_bench.comparison.provenance import present_commit
@@ -41,6 +45,8 @@ from enstruct_bench.joint.kept_rows import kept_rows
 
 log = logging.getLogger(__name__)
 Array = NDArray[Any]
+FOLDS = 5
+"""Of which the first validates pishield's network and chooses the rule of its answers."""
 
 
 def parts_of(name: str) -> tuple[Array, Array, Array, Array, Hierarchy, tuple[str, ...]]:
@@ -75,10 +81,12 @@ def of_method(method: str) -> Callable[[Array, Array, Hierarchy, int], Fitted]:
 
 
 def shielded(X: Array, Y: Array, hierarchy: Hierarchy, seed: int) -> Fitted:
-    """PiShield's layer on a cross-entropy network; its label sets are cut where the network's own rule cuts."""
+    """PiShield's layer on a cross-entropy network."""
     from pishield.shield_layer import build_shield_layer
 
-    model = EnergyMultiLabelClassifier("cross-entropy", decision="threshold", random_state=seed).fit(X, Y)
+    held = stratified_folds(as_indicator(Y), FOLDS, seed)[0]
+    train = np.setdiff1d(np.arange(len(Y)), held)
+    model = EnergyMultiLabelClassifier("cross-entropy", random_state=seed).fit(X[train], Y[train], X_val=X[held], y_val=Y[held])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requirements.txt"
         file.write_text("\n".join(f"y_{above} or not y_{below}" for above, below in hierarchy.edges if above != below))
@@ -88,7 +96,8 @@ def shielded(X: Array, Y: Array, hierarchy: Hierarchy, seed: int) -> Fitted:
         p = torch.as_tensor(model.predict_proba(new), dtype=torch.float32)
         return np.concatenate([layer(block).numpy() for block in p.split(64)])
 
-    return marginals, lambda new: marginals(new) > model.rules_["threshold"].threshold
+    rules = LabelRules.fit(marginals(X[held]), Rows(X[held], as_indicator(Y[held])), "example-f1", "auto", None)
+    return marginals, lambda new: np.asarray(rules.rules[rules.decision].predict(marginals(new)).toarray())
 
 
 SIDES: dict[str, Callable[[Array, Array, Hierarchy, int], Fitted]] = {
