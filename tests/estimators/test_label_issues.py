@@ -7,6 +7,7 @@ from sklearn.metrics import average_precision_score
 from tests.estimators.test_joint import exclusive
 
 from enstruct import JointMultiLabelClassifier, LabelIssues, find_label_issues
+from enstruct.estimators.label_noise import quality_of
 from enstruct.rules import Excludes
 
 
@@ -29,6 +30,9 @@ def test_forgotten_labels_are_found_where_none_is_made_up():
     wrong = (Y == 1) & (np.random.default_rng(0).random(Y.shape) < 0.2)
     issues = find_label_issues(X, np.where(wrong, 0, Y), base="binary-relevance", folds=3, random_state=0)
     assert issues.noise.lost > 10 * issues.noise.added
+    np.testing.assert_array_equal(quality_of(issues.probability, np.where(wrong, 0, Y))[0], issues.quality)
+    forgotten, others = issues.probability[:, :3][wrong[:, :3]], issues.probability[:, :3][(Y == 0)[:, :3]]
+    assert np.median(forgotten) < np.median(others) - 0.05  # no other of the block is noted there: its absence is less likely
     worst = issues.cells()[:40]
     assert np.mean([wrong[row, label] for row, label, _ in worst]) > 0.6
     whole = find_label_issues(X, Y, base="binary-relevance", folds=3, random_state=0)
@@ -41,6 +45,7 @@ def test_a_class_is_as_likely_as_the_base_says():
     y[11] = (y[11] + 1) % 3
     issues = find_label_issues(X, y, base="binary-relevance", folds=2, random_state=0)
     assert issues.noise is None
+    assert np.array_equal(issues.probability, issues.quality)
     model = JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0).fit(X, y)
     p = model.base_[0].marginals[model.fitted_on_.group]
     p /= p.sum(1, keepdims=True)
@@ -50,7 +55,7 @@ def test_a_class_is_as_likely_as_the_base_says():
 
 def test_order_of_cells_and_rows():
     quality = np.array([[0.9, 0.1, np.nan], [0.5, 0.6, 0.7], [0.95, 0.9, 0.99]])
-    issues = LabelIssues(quality, np.arange(3))
+    issues = LabelIssues(quality, quality, np.arange(3))
     assert issues.cells()[:3] == [(0, 1, 0.1), (1, 0, 0.5), (1, 1, 0.6)]
     assert len(issues.cells()) == 8
     assert [row for row, _ in issues.rows()] == [0, 1, 2]
@@ -64,7 +69,9 @@ def test_holes_and_copies_of_rows():
     Y = Y.astype(float)
     Y[3, 2] = np.nan
     X, Y = np.concatenate([X, X[:5]]), np.concatenate([Y, Y[:5]])
-    quality = find_label_issues(X, Y, base=LogisticRegression(), folds=2, random_state=0).quality
+    issues = find_label_issues(X, Y, base=LogisticRegression(), folds=2, random_state=0)
+    quality = issues.quality
+    assert np.array_equal(np.isnan(issues.probability), np.isnan(quality))
     assert np.isnan(quality[3, 2])
     assert np.isnan(quality).sum() == 2  # its copy
     assert np.array_equal(quality[:5], quality[150:], equal_nan=True)

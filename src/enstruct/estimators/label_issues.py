@@ -37,11 +37,13 @@ TEMPERATURE = 0.1
 
 @dataclass(frozen=True)
 class LabelIssues:
-    """``quality`` (rows, labels) in [0, 1], how likely each given label is right, NaN where nothing was given; ``classes``
-    (labels,) their names or numbers; ``noise``: an estimate of what share of labels that are there was not noted, and of absent
-    ones was, None where rows have one label each."""
+    """``quality`` (rows, labels) in [0, 1], how likely each given label is right, NaN where nothing was given; ``probability``
+    (rows, labels), p of each label as given, by x and the row's other labels, from which ``quality`` is; ``classes`` (labels,)
+    their names or numbers; ``noise``: an estimate of what share of labels that are there was not noted, and of absent ones was,
+    None where rows have one label each."""
 
     quality: NDArray[np.float64]
+    probability: NDArray[np.float64]
     classes: NDArray[Any]
     noise: NoteNoise | None = None
 
@@ -111,22 +113,26 @@ def find_label_issues(
 def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
     """Of the labels that ``model`` was fitted on."""
     labels = told_labels(Y, model.labels_, "Y")
-    quality = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
+    constant = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
     if model.labels_.kind == "single":  # the other classes of a row leave nothing open: what the base says of each is told
         p = softmax(model.fitted_on_.logits, axis=1)[model.fitted_on_.group]
-        quality[:, model.varying_] = np.where(labels[:, model.varying_] == 1, p, 1 - p)
-        return LabelIssues(quality, model.classes_)
+        constant[:, model.varying_] = np.where(labels[:, model.varying_] == 1, p, 1 - p)
+        return LabelIssues(constant, constant, model.classes_)
     varying = None if model.legality_ is None else model.legality_.varying
-    of_distinct, noise = conditional_quality(model.fitted_on_, model.seed_, varying)
-    quality[:, model.varying_] = of_distinct[model.fitted_on_.group]
-    return LabelIssues(np.where(np.isnan(labels), np.nan, quality), model.classes_, noise)
+    of_distinct, p_of_distinct, noise = conditional_quality(model.fitted_on_, model.seed_, varying)
+    quality, probability = constant.copy(), constant
+    for whole, distinct in ((quality, of_distinct), (probability, p_of_distinct)):
+        whole[:, model.varying_] = distinct[model.fitted_on_.group]
+        whole[np.isnan(labels)] = np.nan
+    return LabelIssues(quality, probability, model.classes_, noise)
 
 
 def conditional_quality(
     fit: FittedOn, seed: int, rules: RuleSystem | None = None
-) -> tuple[NDArray[np.float64], NoteNoise | None]:
-    """(distinct rows, labels that vary) from p(y_i | x, the other labels), NaN in holes: of each fold by an energy of the chosen
-    terms that was trained on the others. Of labels that break a rule that binds: 0. And what was noted wrongly."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NoteNoise | None]:
+    """Quality and p(y_i | x, the other labels), (distinct rows, labels that vary) each, NaN in holes: of each fold by an energy of
+    the chosen terms that was trained on the others. Quality of labels that break a rule that binds: 0. And what was noted
+    wrongly."""
     table = fit.table
     weight = np.ones(len(table)) if table.weight is None else table.weight
     logits, y, weights = (torch.as_tensor(each, dtype=torch.float32) for each in (fit.logits, table.Y, weight))
@@ -146,4 +152,4 @@ def conditional_quality(
         rows = np.flatnonzero(~possible)
         at_odds = (rules.broken(table.Y[rows])[:, rules.binds] @ abs(rules.matrix[rules.binds])) > 0
         quality[rows] = np.where(at_odds & ~np.isnan(table.Y[rows]), 0.0, quality[rows])
-    return quality, noise
+    return quality, p, noise

@@ -120,7 +120,6 @@ SINCE = {
     "told-tags-conll2003": "an entity that is partly told counts, so that told tags put over the same tagger's answer would "
     "gain too (`pasted` in later files).",
     "hierarchies-cellcycle_FUN": PISHIELD,
-    "hierarchies-spo_FUN": PISHIELD,
     "hierarchies-spo_GO": "the joint's rows are of commits before 0.4.0, those of extra-trees of 0.4.0.",
     "masks-weizmann32-whole-cuda": "all runs are of a changed tree (c08f71a).",
     "tags-conll2003-two-layers": "two of the four runs are of a changed tree.",
