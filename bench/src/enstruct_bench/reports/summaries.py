@@ -94,7 +94,6 @@ WRONG = (
     "later files is base so corrected)."
 )
 SVM = "`svm` stands at its package's C, where ours choose theirs on the documents held out; later files choose it too."
-PISHIELD = "exact of pishield is by one threshold of the network before its layer, that of the others by the best of all rules."
 CHANGED_TREE = "of a changed tree, whose commit is not to be had."
 SINCE = {
     "benchmark-default": CHANGED_TREE,
@@ -119,7 +118,6 @@ SINCE = {
     "suspects-goemotions": WRONG,
     "told-tags-conll2003": "an entity that is partly told counts, so that told tags put over the same tagger's answer would "
     "gain too (`pasted` in later files).",
-    "hierarchies-cellcycle_FUN": PISHIELD,
     "hierarchies-spo_GO": "the joint's rows are of commits before 0.4.0, those of extra-trees of 0.4.0.",
     "masks-weizmann32-whole-cuda": "all runs are of a changed tree (c08f71a).",
     "tags-conll2003-two-layers": "two of the four runs are of a changed tree.",
