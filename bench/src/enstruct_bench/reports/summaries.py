@@ -107,14 +107,12 @@ SINCE = {
     "texts-reuters21578": "the row `trainer` is void: it was tuned in bfloat16 altogether, where small steps are lost, and says "
     "nothing of fine-tuning; rows on the H200 read weights of the encoder rounded to bfloat16, and are of a changed tree.",
     "joint-bibtex-peers": "runs of 0.3.0, whose section was `joint-bibtex` before 0.4.0 was run; " + CHAINS,
-    "joint-delicious": CHAINS,
     "unseen": CHAINS,
     "joint-bibtex-wrong": WRONG,
     "joint-cal500-wrong": WRONG,
     "joint-delicious-wrong": WRONG,
     "joint-rcv1-wrong": WRONG,
     "joint-spo_FUN-wrong": WRONG,
-    "joint-yeast-wrong": WRONG,
     "suspects-goemotions": WRONG,
     "told-tags-conll2003": "an entity that is partly told counts, so that told tags put over the same tagger's answer would "
     "gain too (`pasted` in later files).",
