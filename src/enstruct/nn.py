@@ -144,7 +144,9 @@ class EnergyLoss(nn.Module):
                 warmup = WARMUP
         row = row.with_(energy_rate=1.0, **({} if warmup is None else {"warmup": warmup}))
         if not row.has_energy or len(row.stages) != 1 or not row.stages[0].predictor:
-            raise ConfigError(f"EnergyLoss needs a one-stage method whose predictor learns beside an energy, not {row.name!r}.")
+            raise ConfigError(
+                f"EnergyLoss needs a one-stage method whose predictor learns beside an energy, as 'seal-nce', not {row.name!r}."
+            )
         known = self._kind.methods.get(row.name, row).coupling
         known = known if isinstance(row.coupling, type(known)) else type(row.coupling)()
         for name in OF_COUPLING:

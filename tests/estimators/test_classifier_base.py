@@ -9,13 +9,15 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from enstruct import JointMultiLabelClassifier
 from enstruct.errors import ConfigError, ModelFileError
-from enstruct.estimators.classifier_base import takes_label_sets
+from enstruct.estimators.classifier_base import ClassifierBase, _as_counts, takes_label_sets
+from enstruct.estimators.training_table import Table
 
 LINEAR = LogisticRegression()
 OF_ONE_LABEL = [
@@ -152,3 +154,51 @@ def test_copies_for_each_label_are_passed_to_load(rows, tmp_path):
             JointMultiLabelClassifier.load(tmp_path / "m", base=base)
     with pytest.raises(ConfigError, match="name what to fit"):
         loaded.fit(X, Y)
+
+
+WITHOUT_WEIGHTS = [
+    OneVsRestClassifier(LINEAR),
+    ClassifierChain(LINEAR),
+    KNeighborsClassifier(3),
+    MultiOutputClassifier(KNeighborsClassifier(3)),
+    make_pipeline(StandardScaler(), OneVsRestClassifier(LINEAR)),
+]
+WITH_WEIGHTS = [
+    make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), LINEAR)),
+    GridSearchCV(make_pipeline(StandardScaler(), LINEAR), {"logisticregression__C": [1]}, cv=2),
+]
+
+
+@pytest.mark.usefixtures("quick_joints")
+@pytest.mark.parametrize("base", WITHOUT_WEIGHTS + WITH_WEIGHTS, ids=named)
+def test_copies_of_rows_are_merged_for_any_base(base, rows):
+    X, Y = (np.concatenate([side, side[:1]]) for side in rows)
+    p = joint(base).fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(p[0], p[-1], atol=1e-5)
+
+
+@pytest.mark.parametrize("base", [KNeighborsClassifier(3), OneVsRestClassifier(LINEAR)], ids=named)
+def test_rows_come_as_often_as_they_count_where_weights_are_not_taken(base, rows):
+    X, Y = rows
+    weight = np.random.default_rng(1).integers(1, 4, len(X))
+    sets, repeated = ClassifierBase(base), np.repeat(np.arange(len(X)), weight)
+    weighted, several = (
+        sets.marginals(sets.fit(table, None, 0, np.inf), X)
+        for table in (Table(X, np.float32(Y), weight / weight.mean()), Table(X[repeated], np.float32(Y)[repeated]))
+    )
+    assert np.array_equal(weighted, several)
+
+
+def test_weights_that_are_no_counts_are_refused_by_bases_that_take_none(rows):
+    X, Y = rows
+    with pytest.raises(ConfigError, match="OneVsRestClassifier takes no sample_weight"):
+        joint(make_pipeline(StandardScaler(), OneVsRestClassifier(LINEAR))).fit(
+            X, Y, sample_weight=np.random.default_rng(0).random(90)
+        )
+
+
+def test_whole_numbers_in_the_proportions_of_weights():
+    assert _as_counts(np.array([2.0, 3.0, 5.0]) / 7).tolist() == [2, 3, 5]
+    assert _as_counts(np.array([0.5, 0.5])).tolist() == [1, 1]
+    assert _as_counts(np.array([1.0, np.pi])) is None
+    assert _as_counts(np.array([1.0, 1e8])) is None

@@ -124,3 +124,19 @@ def test_what_is_nearly_yes_or_no_is_neither(near):
 
 def test_pandas_na_in_dicts_tells_nothing():
     np.testing.assert_array_equal(told_labels([{"a": pd.NA, "b": True}], SETS), [[HOLE, 1]])
+
+
+def test_minus_one_is_no_no():
+    Y = np.array([[1, -1, 1], [-1, 1, 1]])
+    with pytest.raises(DataError, match="holds 1 and -1 but no 0"):
+        told_format(Y)
+    assert told_format(np.array([[1, -1, 0]])).n_labels == 3
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (-1, 1), (2, 5)])
+def test_a_column_of_classes_keeps_them(classes):
+    with pytest.warns(Warning, match="column-vector"):
+        labels = told_format(np.array(classes * 3)[:, None])
+    assert labels.kind == "single"
+    assert labels.classes.tolist() == list(classes)
+    assert labels.classes.dtype.kind == "i"

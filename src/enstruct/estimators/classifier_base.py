@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection._search import BaseSearchCV
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from enstruct.errors import ConfigError, shown
 from enstruct.estimators.training_table import Table
+
+MOST_REPEATED = 10_000_000
+"""Rows, with their copies, that a classifier which takes no weights is given."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +39,7 @@ class ClassifierBase:
 
     def fit(self, train: Table, left_out: Table | None, seed: int, deadline: float, like: Any = None) -> Any:
         if not self.per_label:
-            model = _seeded(clone(self.estimator), seed)
-            return model.fit(train.X, train.Y.astype(np.int64), **_weights(model, train.weight))
+            return _fitted(_seeded(clone(self.estimator), seed), train.X, train.Y.astype(np.int64), train.weight)
         return [self._fit_label(train, label, seed) for label in range(train.Y.shape[1])]
 
     def _fit_label(self, train: Table, label: int, seed: int) -> Any:
@@ -45,8 +49,7 @@ class ClassifierBase:
             return float((y.sum() + 0.5) / (len(y) + 1))
         weight = None if train.weight is None else train.weight[observed]
         X = train.X if len(observed) == len(train) else train.X[observed]
-        model = _seeded(clone(self.estimator), seed)
-        return model.fit(X, y.astype(np.int64), **_weights(model, weight))
+        return _fitted(_seeded(clone(self.estimator), seed), X, y.astype(np.int64), weight)
 
     def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
         if not self.per_label:
@@ -60,11 +63,46 @@ def _seeded(model: Any, seed: int) -> Any:
     return model.set_params(**dict.fromkeys(names, seed))
 
 
-def _weights(model: Any, weight: Any) -> dict[str, Any]:
-    """What ``fit`` takes them as; a pipeline hands them to its last step."""
+def _fitted(model: Any, X: Any, Y: Any, weight: Any) -> Any:
+    """To rows of these weights; of a classifier that takes none rows come several times, as copies that were merged did.
+
+    ConfigError where the weights are no counts.
+    """
     if weight is None:
-        return {}
-    return {f"{model.steps[-1][0]}__sample_weight" if isinstance(model, Pipeline) else "sample_weight": weight}
+        return model.fit(X, Y)
+    if (name := _name_of_weights(model)) is not None:
+        return model.fit(X, Y, **{name: weight})
+    times = _as_counts(weight)
+    if times is None:
+        raise ConfigError(
+            f"base=: {type(innermost(model)).__name__} takes no sample_weight, and these are no counts by which rows could be "
+            "repeated: leave sample_weight out, or take a base that heeds it."
+        )
+    rows = np.repeat(np.arange(len(weight)), times)
+    return model.fit(X[rows], Y[rows])
+
+
+def _name_of_weights(model: Any) -> str | None:
+    """What ``fit`` takes weights as: a pipeline hands them to its last step, a search to what it fits. None: it takes none."""
+    if isinstance(model, Pipeline):
+        name, step = model.steps[-1]
+        inner = _name_of_weights(step)
+        return None if inner is None else f"{name}__{inner}"
+    if isinstance(model, BaseSearchCV):
+        return _name_of_weights(model.estimator)
+    if isinstance(model, MultiOutputClassifier) and _name_of_weights(model.estimator) is None:
+        return None
+    return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
+
+
+def _as_counts(weight: NDArray[np.float64]) -> NDArray[np.intp] | None:
+    """(rows,) whole numbers in these proportions, of at most ``MOST_REPEATED`` rows in all; None where there are none."""
+    for least in range(1, 11):
+        counts = weight * (least / weight.min())
+        whole = np.rint(counts)
+        if np.allclose(counts, whole, rtol=0, atol=1e-6) and whole.sum() <= MOST_REPEATED:
+            return whole.astype(np.intp)
+    return None
 
 
 def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:

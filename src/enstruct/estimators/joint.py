@@ -381,7 +381,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
     def predict_by_rule(self, X: Any, *, known: Any = None, risks: Sequence[str] = ()) -> dict[str, Any]:
         """Fitted rule -> label sets as :meth:`predict` gives them under it; of ``risks``, names of decisions of least expected
         risk, and of the one in force, likewise, on the same samples."""
-        for name in risks:
+        for name in (risks := [risks] if isinstance(risks, str) else risks):
             decision_among("decision of least risk", RISKS)("risks", name)
         logits, told = self._asked(X, known)
         whole = self._marginals(logits, told, untold="base")

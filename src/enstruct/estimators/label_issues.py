@@ -130,8 +130,8 @@ def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
 def conditional_quality(
     fit: FittedOn, seed: int, rules: RuleSystem | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NoteNoise | None]:
-    """Quality and p(y_i | x, the other labels), (distinct rows, labels that vary) each, NaN in holes: of each fold by an energy of
-    the chosen terms that was trained on the others. Quality of labels that break a rule that binds: 0. And what was noted
+    """Quality and p(y_i | x, the other labels), (distinct rows, labels that vary) each, NaN in holes: of each fold by an energy
+    of the chosen terms that was trained on the others. Quality of labels that break a rule that binds: 0. And what was noted
     wrongly."""
     table = fit.table
     weight = np.ones(len(table)) if table.weight is None else table.weight

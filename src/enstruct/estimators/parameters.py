@@ -230,8 +230,9 @@ AUTOMATIC: Table = {
     "random_state": validation.seed,
     "member_callbacks": optional(satisfying(callable, "a function that makes a list of callbacks of a title")),
 }
+OF_A_JOINT = "a TextEncoder (a module of your own: base=EnergyMultiLabelClassifier('cross-entropy', encoder=module))"
 JOINT: Table = {
-    "encoder": optional(satisfying(_is_text_encoder, "a TextEncoder, which reads texts")),
+    "encoder": optional(satisfying(_is_text_encoder, OF_A_JOINT)),
     "metric": LABEL_SETS["metric"],
     "decision": decision_among("decision rule", ("auto", *(name for name in RULES if name != "bayes-risk"), *RISKS)),
     "folds": whole(2),

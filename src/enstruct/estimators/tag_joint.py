@@ -15,6 +15,7 @@ from scipy.special import log_softmax
 
 from enstruct.data.sentences import Sentences, TagSequences
 from enstruct.errors import DataError, nearest_name, shortened, shown
+from enstruct.estimators.label_format import is_missing
 from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes
 from enstruct.estimators.tag_rules import plain_words, tag_system
@@ -202,7 +203,7 @@ class TagJoint:
                         f"Sentence {i} has {lengths[i]} tokens and {len(row)} tags in {what}: None where nothing is told."
                     )
                 for t, tag in enumerate(row):
-                    if tag is None:
+                    if is_missing(tag):
                         continue
                     if not isinstance(tag, str) or tag not in table:
                         raise DataError(

@@ -27,7 +27,7 @@ def are_dicts(y: Any) -> bool:
 
 
 def told_format(y: Any) -> LabelFormat:
-    """The form of labels that may have holes. DataError for y without labels."""
+    """The form of labels that may have holes. DataError for y without labels, and where -1 would be yes's opposite."""
     if are_dicts(y):
         names = sorted({name for row in y for name in row or ()}, key=str)
         if not names:
@@ -36,6 +36,10 @@ def told_format(y: Any) -> LabelFormat:
     columns = _columns(y, "y")
     if (table := _table(y)) is None or (isinstance(y, (list, tuple)) and not _are_cells(table).all()):
         return LabelFormat.infer(y)  # lists of numbers may be names, as many in each row
+    if table.shape[1] == 1 and not np.isnan(table).any():  # a class a row, in a column
+        return LabelFormat.infer(np.asarray(getattr(y, "values", y)))
+    if (table == -1).any() and (table == 1).any() and not (table == 0).any():
+        raise DataError("y holds 1 and -1 but no 0; -1 means that a label is unknown: write 0 for no, as by (y > 0).astype(int).")
     inferred = LabelFormat.infer(np.nan_to_num(np.where(table == -1, np.nan, table)))
     if columns is None or inferred.kind == "single":
         return inferred

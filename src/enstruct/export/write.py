@@ -130,7 +130,7 @@ def _check_place(path: Path, overwrite: bool) -> None:
     if not path.is_dir() or not (path / "model.onnx").is_file() or {entry.name for entry in path.iterdir()} - OWN:
         raise ModelFileError(f"{path} exists and is no export of enstruct's (model.onnx and nothing else): choose another place.")
     if not overwrite:
-        raise ModelFileError(f"{path} holds an export already: choose another place, or overwrite it (--overwrite).")
+        raise ModelFileError(f"{path} holds an export already: choose another place, or overwrite=True (--overwrite).")
 
 
 def _trace(graph: Graph, file: Path, model: Any) -> None:
