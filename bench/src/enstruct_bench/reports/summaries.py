@@ -112,7 +112,6 @@ SINCE = {
     "`joint-bibtex`.",
     "unseen": CHAINS,
     "joint-bibtex-wrong": WRONG,
-    "joint-cal500-wrong": WRONG,
     "joint-delicious-wrong": WRONG,
     "joint-rcv1-wrong": WRONG,
     "joint-spo_FUN-wrong": WRONG,
