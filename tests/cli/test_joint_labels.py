@@ -162,6 +162,11 @@ def test_told_labels_come_back_as_told(here):
     np.testing.assert_array_equal(answered[told], known[told] == 1)
     one = np.flatnonzero(told[:, 0] & ~told[:, 1])  # the other twin follows the one that is told
     assert (answered[one, 1] == known[one, 0]).mean() > 0.9
+    assert main(["predict", "model", "test.csv", "--known", "told.csv", "--out", "a.csv", "--overwrite"]) == 0
+    with (here / "a.csv").open() as file:
+        table = list(csv.reader(file))
+    assert table[0] == list(NAMES)
+    np.testing.assert_array_equal(np.array(table[1:], dtype=int), answered)
     assert main(["predict", "model", "test.csv", "--known", "told.csv", "--out", "a.jsonl", "--overwrite"]) == 0
     records = [json.loads(line) for line in (here / "a.jsonl").read_text().splitlines()]
     assert [record["labels"] for record in records] == [[name for name in row if name] for row in sets]

@@ -7,10 +7,11 @@ import pytest
 import torch
 from scipy import sparse
 
-from enstruct.decisions.bayes_risk import BayesRisk, minimum_risk
+from enstruct.decisions.bayes_risk import ALPHAS, BayesRisk, minimum_risk
 from enstruct.energies import GlobalEnergy, SumEnergy
 from enstruct.errors import ConfigError
 from enstruct.estimators.posterior import EnergyPosterior, draw, stratified_uniforms
+from enstruct.metrics import example_f1
 from enstruct.objectives import Density
 
 SETS = np.array(list(itertools.product([0, 1], repeat=4)))
@@ -106,3 +107,23 @@ def test_a_rows_decision_does_not_depend_on_its_neighbours(blocks):
 def test_without_a_density_it_says_what_is_needed():
     with pytest.raises(ConfigError, match="NCE or ranking"):
         BayesRisk().predict(None, np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("sharp", [3.0, -3.0])
+def test_of_the_powers_of_the_weights_the_best_is_taken(sharp):
+    """Where the likeliest samples are right the weights count in full, where they are wrong not at all."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random((60, 4)) < 0.4).astype(np.uint8)
+    samples = (rng.random((60, 12, 4)) < 0.4).astype(np.uint8)
+    log_weight = sharp * (samples == truth[:, None]).sum(2)
+    flat = sparse.csr_matrix(samples.reshape(-1, 4))
+
+    class Drawn:
+        def weigh(self, X):
+            kept = X[:, 0].astype(int)
+            yield sparse.csr_matrix(samples[kept].reshape(-1, 4)), log_weight[kept]
+
+    rule = BayesRisk(Drawn()).fit(np.zeros((60, 4)), truth, X=np.arange(60.0)[:, None])
+    worth = [example_f1(truth, minimum_risk(flat, alpha * log_weight, "f1", rule.allow_empty)) for alpha in ALPHAS]
+    assert worth[ALPHAS.index(rule.alpha)] == max(worth) > min(worth) + 0.05
+    assert (rule.alpha > 0) == (sharp > 0)

@@ -16,7 +16,7 @@ def marginals_and_rows(n: int = 200, labels: int = 6, weight=None):
     rng = np.random.default_rng(0)
     truth = rng.random((n, labels)) < 0.3
     truth[np.arange(n), rng.integers(labels, size=n)] = True
-    p = np.clip(0.5 * truth + 0.5 * rng.random((n, labels)), 0.01, 0.99)
+    p = np.clip(0.3 * truth + 0.7 * rng.random((n, labels)), 0.01, 0.99)  # they overlap
     return p, Rows(np.zeros((n, 1)), sparse.csr_matrix(truth.astype(np.uint8)), weight)
 
 

@@ -7,6 +7,7 @@ from sklearn.metrics import average_precision_score
 from tests.estimators.test_joint import exclusive
 
 from enstruct import JointMultiLabelClassifier, LabelIssues, find_label_issues
+from enstruct.estimators import label_issues
 from enstruct.estimators.label_noise import quality_of
 from enstruct.rules import Excludes
 
@@ -86,3 +87,20 @@ def test_under_rules_labels_that_break_one_come_first():
     others = np.delete(np.arange(200), 7)
     absent = issues.quality[others][:, :3][Y[others][:, :3] == 0]
     assert absent.min() > 0.999  # where one of three that exclude one another is there, the two others cannot be
+
+
+@pytest.mark.usefixtures("quick_joints")
+def test_energies_have_seen_neither_the_fold_that_they_judge_nor_rows_that_break_a_rule(monkeypatch):
+    taught, refit = [], label_issues.refit
+    monkeypatch.setattr(label_issues, "refit", lambda terms, rows, *more: taught.append(rows) or refit(terms, rows, *more))
+    X, Y = exclusive(120, 5)
+    Y[7, :2] = 1
+    model = JointMultiLabelClassifier(LogisticRegression(), folds=3, rules=Excludes(0, 1, 2), random_state=0).fit(X, Y)
+    label_issues.label_issues(model, Y)
+    table, folds = model.fitted_on_.table, model.fitted_on_.folds
+    legal = table.Y[:, :3].sum(1) <= 1
+    assert len(taught) == len(folds) == 3
+    assert legal.sum() == len(table) - 1
+    for rows, fold in zip(taught, folds, strict=True):
+        others = np.setdiff1d(np.arange(len(table)), fold)
+        np.testing.assert_array_equal(rows.y.numpy(), table.Y[others[legal[others]]])

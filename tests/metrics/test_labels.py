@@ -69,6 +69,15 @@ def test_calibration_error_by_hand():
     assert metrics.calibration_error(truth, p, bins=2) == pytest.approx((abs(1.8 - 2) + abs(0.2 - 1)) / 4)
 
 
+def test_calibration_error_has_bins_of_equal_width():
+    rng = np.random.default_rng(0)
+    p = rng.random((300, 4))
+    truth = (rng.random(p.shape) < p**2).astype(int)
+    which = np.digitize(p, np.linspace(0, 1, 16)[1:-1])
+    gaps = [abs((p - truth)[which == b].sum()) for b in range(15)]
+    assert metrics.calibration_error(truth, p) == pytest.approx(sum(gaps) / p.size)
+
+
 def test_shapes_and_names_are_checked(pair):
     with pytest.raises(DataError, match="shape"):
         metrics.example_f1(pair[0], pair[1][:, :3])

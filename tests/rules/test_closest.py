@@ -125,3 +125,17 @@ def test_rules_that_count_alone_are_solved_by_the_order_of_scores(rules, monkeyp
         best(system, scores[:1], too_many)
     monkeypatch.setattr(closest, "_bounds", lambda system, group: None)
     np.testing.assert_array_equal(found, best(system, scores, known))
+
+
+def test_the_nearest_set_is_the_cheapest_change():
+    """What a label costs: how far its marginal lies from halfway between the lowest taken and the highest left out."""
+    rules = [Excludes(0, 1, 2), AtLeast(1, [3, 4])]
+    system, sets = RuleSystem.of(rules, range(5)), legal_sets(rules, 5)
+    p = np.random.default_rng(0).random((300, 5))
+    chosen = (p > 0.45).astype(np.uint8)
+    broken = np.flatnonzero(~system.are_kept(chosen) & chosen.any(1) & ~chosen.all(1))
+    assert len(broken) > 50
+    for row, answer in zip(broken, nearest(system, chosen[broken], p[broken]), strict=True):
+        y = chosen[row] == 1
+        away = abs(p[row] - (p[row][y].min() + p[row][~y].max()) / 2)
+        assert ((answer != chosen[row]) @ away) <= ((sets != chosen[row]) @ away).min() + 5 * closest.LEAST

@@ -2,7 +2,7 @@ import numpy as np
 from tests.rules.rule_truth import holds, legal_sets, random_rule
 
 from enstruct.rules import RuleSystem, Soft
-from enstruct.rules.odds import SETTLED, rule_odds
+from enstruct.rules.odds import rule_odds
 
 
 def test_they_are_what_flipping_a_label_breaks():
@@ -21,4 +21,4 @@ def test_they_are_what_flipping_a_label_breaks():
                 if all(settled):
                     np.testing.assert_allclose(row[i], cost[0] - cost[1], rtol=1e-5)
                 else:
-                    assert (row[i] > SETTLED / 2) == settled[1]
+                    assert (row[i] > 30) == settled[1]  # as good as never

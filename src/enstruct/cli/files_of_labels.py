@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -176,18 +176,24 @@ class LabelFiles(TaskFiles):
 
     def lines(self, model: Any, data: Rows, options: Namespace) -> Iterator[str]:
         """One a row, found as they are written: with probabilities a file may be larger than the memory."""
-        names, as_json = model.notes_["label_names"], options.out is not None and options.out.suffix.lower() == ".jsonl"
+        names, ending = model.notes_["label_names"], "" if options.out is None else options.out.suffix.lower()
+        as_json, as_table = ending == ".jsonl", ending == ".csv"
         if options.probabilities and not as_json:
             if options.decision is not None or options.top_k is not None:
                 raise ConfigError("--probabilities writes no label sets, which --decision and --top_k choose: leave them out.")
             yield from _probability_lines(model, data, names)
             return
-        if not as_json:
+        if as_table:
+            yield _csv_lines([names])
+        elif not as_json:
             check_names("label", names, options.out, "\t", "Answers in JSON hold any: --out FILE.jsonl.")
         predicted = labels_of(model).encode(model.predict(data.X, decision=options.decision, top_k=options.top_k, **data.told()))
         files = data.data.files or ()
         for block in row_blocks(predicted.shape[0], predicted.shape[1], cells=2**20):
             chosen, named = predicted[block], [{"file": file} for file in files[block]]
+            if as_table:
+                yield _csv_lines(chosen.toarray().astype(int).tolist())
+                continue
             sets = [[names[j] for j in chosen.indices[a:b]] for a, b in pairwise(chosen.indptr)]
             if not as_json:
                 yield from ("\t".join(row) + "\n" for row in sets)
@@ -286,7 +292,7 @@ def _probability_lines(model: Model, data: Rows, names: list[str]) -> Iterator[s
         yield _csv_lines([[f"{float(value):.6g}" for value in row] for row in p])
 
 
-def _csv_lines(rows: list[list[str]]) -> str:
+def _csv_lines(rows: Sequence[Sequence[str | int]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -200,7 +200,7 @@ def test_files_are_closed_whatever_comes_of_them(tmp_path):
         ({"y": [0.5, 1.5]}, "y", "row 1, column 'y': '0.5' is a number with a fraction"),
         ({"y": ["x,z", "x"]}, "y", "row 1, column 'y': 'x,z' looks like several labels"),
         ({"": [1, 2]}, "y", "column 3 has no name"),
-        ({}, "z", "there is no column 'z'; the header has a, y"),
+        ({}, "z", "there is no column 'z'; the header has a, y."),
         ({}, None, "which columns are labels"),
     ],
 )

@@ -108,7 +108,7 @@ SINCE = {
     "nothing of fine-tuning; rows on the H200 read weights of the encoder rounded to bfloat16, and are of a changed tree.",
     "joint-bibtex-peers": "runs of 0.3.0, whose section was `joint-bibtex` before 0.4.0 was run; its chains are as "
     "they were with a ridge that is sought (`joint-bibtex-chains`).",
-    "joint-bibtex-chains": "run beside three other programs, so that the default base had time for fewer models than on the page's "
+    "joint-bibtex-chains": "run beside three other programs, so that the default base had time for fewer models than in "
     "`joint-bibtex`.",
     "unseen": CHAINS,
     "joint-bibtex-wrong": WRONG,

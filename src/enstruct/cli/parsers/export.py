@@ -1,11 +1,11 @@
 """Write a saved model as ONNX, to answer without enstruct: probabilities and decisions, with its preprocessing and its rule.
 
 OUT becomes a folder with model.onnx: of label sets from features (rows, features), of tags from numbers of tokens, of masks from
-images. Of a joint distribution conditional.onnx lies beside it, which takes told labels too (mean field, ten steps), of a tagger
-vocabulary.json, by which words become numbers. Names of labels, the rule and versions are in each file's metadata. Before
-anything is put in place each file must answer random rows like the model, and conditional.onnx like mean field: probabilities to
-1e-5 (told labels: 1e-4), decisions the same. Methods that answer by inference on their energy have no such file, nor have models
-of texts. Needs `pip install enstruct[export]`.
+images. Of a joint distribution it has the base's probabilities, by which label sets are decided, and conditional.onnx lies beside
+it, which takes told labels too (mean field, ten steps); of a tagger vocabulary.json, by which words become numbers. Names of
+labels, the rule and versions are in each file's metadata. Before anything is put in place each file must answer random rows like
+the model, and conditional.onnx like mean field: probabilities to 1e-5 (told labels: 1e-4), decisions the same. Methods that
+answer by inference on their energy have no such file, nor have models of texts. Needs `pip install enstruct[export]`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ from enstruct.cli.options import add_switch
 from enstruct.cli.parser import Parser
 
 LEARNT = "Missing cells take the mean of all rows of the file: rows that training holds out later are among them."
-WRITTEN = """Writes one line a row, labels separated by tabs; to a .jsonl file, objects with labels and probabilities. Labels
+WRITTEN = """Writes one line a row, labels separated by tabs; to a .csv file, a column of 0 and 1 for each label; to a .jsonl
+file, objects with labels and probabilities, which are those of predict_proba: a joint may decide by its base's. Labels
 that are empty or hold tabs, line breaks or characters that the output's encoding lacks are refused in lines:
-a .jsonl file holds any. A label told by --known comes back as it was told."""
+a .csv or .jsonl file holds any. A label told by --known comes back as it was told."""
 RULES = """one that the model has fitted; of the method joint also subset-accuracy, example-f1, hamming and jaccard, the
 set of least risk"""
 DRAWN = "measurement_matrix.png, which labels the energy keeps apart,"

@@ -6,6 +6,7 @@ that are not known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,9 @@ from enstruct.errors import ParseError, shortened, shown
 
 MISSING = frozenset(("", "?", "na", "nan", "null"))
 NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
+NO_LABEL = "a label must be 0 or 1 (or no, yes, false, true), or its cell empty where it is unknown"
+AMOUNT = re.compile(r"[^\d\s-]{0,3}\s?-?\d[\d.,'\s]*\s?[^\d\s]{0,3}")
+"""A number with a unit before or behind it, or with thousands signs."""
 UNKNOWN = -1
 """Of a table of labels in small numbers: what is not known."""
 
@@ -30,7 +34,7 @@ def as_written(cell: str) -> str:
     return NUMBERS.get(cell.strip().lower(), cell.strip())
 
 
-def numbers(file: TableFile, block: Block, name: str) -> NDArray[np.float64]:
+def numbers(file: TableFile, block: Block, name: str, of_label: bool = False) -> NDArray[np.float64]:
     """A column's cells, NaN where they are missing. ParseError for words and what is not finite."""
     column = block.columns[name]
     if isinstance(column, np.ndarray):
@@ -41,7 +45,7 @@ def numbers(file: TableFile, block: Block, name: str) -> NDArray[np.float64]:
         return found
     values, at = to_numbers([as_written(cell) for cell in column])
     if at is not None:
-        raise _no_number(file, block, name, at)
+        raise file.error(NO_LABEL, block.places[at], name) if of_label else _no_number(file, block, name, at)
     return values
 
 
@@ -53,6 +57,8 @@ def _no_number(file: TableFile, block: Block, name: str, at: int) -> ParseError:
         mend = "it is too large, or infinite; leave the cell empty"
     elif is_number(plain.replace(",", ".")):
         mend = "decimals are written with a point"
+    elif AMOUNT.fullmatch(plain):
+        mend = "write the bare number, without units or thousands signs"
     else:
         mend = "make 0/1 columns of words, read texts by --text"
     short = shortened(name, 20)
@@ -64,11 +70,10 @@ def told(file: TableFile, block: Block, targets: Sequence[str]) -> NDArray[np.in
     """(rows, targets) of 0, 1 and UNKNOWN. ParseError for other numbers."""
     table = np.zeros((len(block.places), len(targets)), dtype=np.int8)
     for k, name in enumerate(targets):
-        values = numbers(file, block, name)
+        values = numbers(file, block, name, of_label=True)
         missing = np.isnan(values)
         bad = ~((values == 0) | (values == 1) | missing)
         if bad.any():
-            what = "a label must be 0 or 1, or its cell empty where it is unknown"
-            raise file.error(what, block.places[int(np.argmax(bad))], name)
+            raise file.error(NO_LABEL, block.places[int(np.argmax(bad))], name)
         table[:, k] = np.where(missing, UNKNOWN, values)
     return table

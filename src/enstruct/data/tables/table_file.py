@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.errors import ParseError, shortened, shown
+from enstruct.errors import ParseError, nearest_name, shortened, shown
 
 Cells: TypeAlias = tuple[str, ...] | NDArray[np.floating[Any]]
 """Of a column: as they stand in the file, or numbers, NaN where there are none."""
@@ -74,8 +74,9 @@ class TableFile(ABC):
         there = {*self.names}
         for name in names:
             if must_be_there and name not in there:
-                first = ", ".join(shortened(name, 20) for name in self.names[:6])
-                raise ParseError(f"there is no column {shown(name)}; the header has {first}, ...", self.path)
+                first = ", ".join(shortened(name, 20) for name in self.names[:6]) + ", ..." * (len(self.names) > 6)
+                meant = nearest_name(name, [one for one in self.names if len(one) <= 60])
+                raise ParseError(f"there is no column {shown(name)}; the header has {first}.{meant}", self.path)
         return [name for name in names if name in there]
 
     def check_header(self) -> None:
