@@ -1,6 +1,7 @@
 """Bases of one's own: whose labels they take, what is refused of their probabilities, how they come back."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
@@ -15,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from enstruct import JointMultiLabelClassifier
-from enstruct.errors import ConfigError, ModelFileError
+from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.estimators.classifier_base import ClassifierBase, _as_counts, takes_label_sets
 from enstruct.estimators.training_table import Table
 
@@ -202,3 +203,13 @@ def test_whole_numbers_in_the_proportions_of_weights():
     assert _as_counts(np.array([0.5, 0.5])).tolist() == [1, 1]
     assert _as_counts(np.array([1.0, np.pi])) is None
     assert _as_counts(np.array([1.0, 1e8])) is None
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_gaps_among_features_are_named_with_what_fills_them(frame, rows):
+    X, Y = rows
+    X = X.copy()
+    X[4, 2] = np.nan
+    with pytest.raises(DataError, match=r"NaN, first in row 4, column 2: fill gaps before.*SimpleImputer") as refused:
+        joint(LINEAR).fit(pd.DataFrame(X) if frame else X, Y)
+    assert len(str(refused.value)) <= 300

@@ -92,3 +92,15 @@ def test_under_rules_rows_move_by_themselves(listed, monkeypatch):
 def test_they_begin_at_the_bases_marginals(monkeypatch):
     kept = begun(random_energy(L, pairs=True), torch.full((ROWS, L), torch.nan), monkeypatch, chains=4000)
     assert ((kept.states.float().mean(1) - torch.sigmoid(random_logits(ROWS, L))).abs() < 0.04).all()
+
+
+def test_rows_that_are_alike_walk_apart(monkeypatch):
+    monkeypatch.setattr(persistent, "CHAINS", 1)
+    energy, logits, every = random_energy(L, scale=0.5, pairs=True), random_logits(1, L).repeat(400, 1), torch.arange(400)
+    kept = PersistentChains(logits, torch.full((400, L), torch.nan), 0)
+    kept.renew(energy, every)
+    for _ in range(10):
+        y = kept.advance(energy, energy.prepare(logits), every)
+    exact = marginals(joint_of(energy, logits[:1]), torch.full((1, L), torch.nan))[0]
+    error = (exact * (1 - exact) / 400).sqrt()
+    assert ((y[:, 0].mean(0) - exact).abs() < 4 * error + 0.01).all()

@@ -198,3 +198,10 @@ def test_row_numbers_in_errors_are_those_of_the_call():
         best(system, scores[2:], known[2:], np.array([7]))
     with pytest.raises(DataError, match="row 2"):
         nearest(system, np.zeros((3, n)), np.full((3, n), 0.5), known)
+
+
+def test_densities_of_whole_sets_hold_what_rules_cost(joint, rules):
+    density, exact = joint.log_density(all_sets().repeat(ROWS, 1, 1)), ruled_densities(joint, rules)
+    kept = exact.isfinite()
+    torch.testing.assert_close(density.double()[kept], exact[kept], atol=1e-4, rtol=1e-4)
+    assert (density[~kept] < -900).all()

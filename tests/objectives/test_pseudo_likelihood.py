@@ -52,3 +52,11 @@ def test_holes_are_filled_with_what_is_said_and_gradients_stay_finite():
     value.sum().backward()
     assert all(torch.isfinite(p.grad).all() for p in energy.parameters())
     assert not pseudo_likelihood(energy, state, torch.full((ROWS, L), torch.nan), y).any()
+
+
+def test_what_rules_add_is_added_to_the_log_odds():
+    energy, logits, odds = random_energy(**TERMS["pairs"]), random_logits(ROWS), random_logits(ROWS, seed=5)
+    state, y = energy.prepare(logits), (torch.rand(ROWS, L) < 0.5).float()
+    p = torch.sigmoid(energy.flips(state, y) + odds)
+    expected = -torch.where(y > 0, p, 1 - p).log().sum(1)
+    torch.testing.assert_close(pseudo_likelihood(energy, state, y, y, odds), expected)

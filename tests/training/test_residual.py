@@ -6,6 +6,7 @@ import torch
 from tests.training.planted import divergence, noise_of
 from tests.training.planted_sets import PLANTED, L, blocks, pairwise, sample
 
+from enstruct.energies.residual import ResidualEnergy
 from enstruct.training import residual
 from enstruct.training.residual import refit, train_residual
 from enstruct.training.residual_candidates import INDEPENDENT, Candidate, Examples
@@ -93,3 +94,16 @@ def test_factors_find_a_planted_table_of_pairs():
 def test_batches_of_many_rows_are_larger():
     assert [residual._batch_size(n, 28) for n in (300, 6400, 12_800, 10**6)] == [64, 64, 128, 512]
     assert [residual._batch_size(n, 983) for n in (300, 4000, 10**6)] == [64, 100, 256]
+
+
+def test_held_out_rows_count_by_their_weights():
+    torch.manual_seed(0)
+    y, logits = (torch.rand(40, 5) < 0.5).float(), torch.randn(40, 5)
+    energy = ResidualEnergy(5, pairs=True)
+    with torch.no_grad():
+        for parameter in energy.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    weight = torch.cat([torch.full((20,), 2.0), torch.zeros(20)])
+    whole = residual._held_out(energy, Examples(logits, y, weight), y)
+    first = residual._held_out(energy, Examples(logits[:20], y[:20], torch.ones(20)), y[:20])
+    assert whole == pytest.approx(first, rel=1e-5)

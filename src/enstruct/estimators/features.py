@@ -42,11 +42,26 @@ def validated(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
                 "X's columns are named by texts and by other things, as numbers: X.columns = X.columns.astype(str) makes all "
                 "of them texts."
             ) from error
+        gap = _first_gap(X) if "contains NaN" in str(error) else None
+        if gap is not None:
+            raise DataError(
+                f"Input X contains NaN, first in row {gap[0]}, column {gap[1]}: fill gaps before, as by "
+                f"make_pipeline(SimpleImputer(), {type(estimator).__name__}(...)); a base= sees no gaps either."
+            ) from error
         raise DataError(f"{shortened(str(error), 80)}{column}" if column else str(error)) from error
     _check_size(X)
     if sparse.issparse(X) and X.indices.dtype == np.int64 and max(X.nnz, *X.shape) < 2**31:
         return sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)  # liblinear's
     return X
+
+
+def _first_gap(X: Any) -> tuple[int, int] | None:
+    """Row and column of the first NaN in dense rows of numbers."""
+    try:
+        places = np.argwhere(np.isnan(np.asarray(getattr(X, "values", X), dtype=np.float64)))
+    except (TypeError, ValueError):
+        return None
+    return (int(places[0, 0]), int(places[0, 1])) if len(places) and places.shape[1] == 2 else None
 
 
 def _check_size(X: Any) -> None:
