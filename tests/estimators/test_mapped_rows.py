@@ -163,7 +163,9 @@ def test_the_command_line(tmp_path, capsys):
     assert main(["train", folder, "--out", model, *short]) == 0
     assert main(["evaluate", model, folder]) == 0
     assert main(["predict", model, folder, "--out", str(tmp_path / "answers.csv")]) == 0
-    assert len((tmp_path / "answers.csv").read_text().splitlines()) == 200
+    lines = (tmp_path / "answers.csv").read_text().splitlines()
+    assert lines[0] == "sun,rain"
+    assert len(lines) == 201
     (tmp_path / "new.csv").write_text("a,b,c,d\n" + "\n".join(",".join(map(str, x[:4])) for x in COUNTS))
     new = str(tmp_path / "new")
     assert main(["data", "convert", str(tmp_path / "new.csv"), new, "--unlabelled", "--labels", "-2"]) == 2
