@@ -162,6 +162,8 @@ WITHOUT_WEIGHTS = [
     ClassifierChain(LINEAR),
     KNeighborsClassifier(3),
     MultiOutputClassifier(KNeighborsClassifier(3)),
+    BaggingClassifier(KNeighborsClassifier(3), 3),
+    StackingClassifier([("nearest", KNeighborsClassifier(3))], cv=2),
     make_pipeline(StandardScaler(), OneVsRestClassifier(LINEAR)),
 ]
 WITH_WEIGHTS = [
@@ -201,6 +203,7 @@ def test_weights_that_are_no_counts_are_refused_by_bases_that_take_none(rows):
 def test_whole_numbers_in_the_proportions_of_weights():
     assert _as_counts(np.array([2.0, 3.0, 5.0]) / 7).tolist() == [2, 3, 5]
     assert _as_counts(np.array([0.5, 0.5])).tolist() == [1, 1]
+    assert _as_counts(np.array([0.0, 0.2, 0.6])).tolist() == [0, 1, 3]
     assert _as_counts(np.array([1.0, np.pi])) is None
     assert _as_counts(np.array([1.0, 1e8])) is None
 

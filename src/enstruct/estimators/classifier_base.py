@@ -71,7 +71,11 @@ def _fitted(model: Any, X: Any, Y: Any, weight: Any) -> Any:
     if weight is None:
         return model.fit(X, Y)
     if (name := _name_of_weights(model)) is not None:
-        return model.fit(X, Y, **{name: weight})
+        try:
+            return model.fit(X, Y, **{name: weight})
+        except (TypeError, ValueError) as error:  # what it wraps takes none, which some say only now
+            if "weight" not in str(error):
+                raise
     times = _as_counts(weight)
     if times is None:
         raise ConfigError(
@@ -98,7 +102,7 @@ def _name_of_weights(model: Any) -> str | None:
 def _as_counts(weight: NDArray[np.float64]) -> NDArray[np.intp] | None:
     """(rows,) whole numbers in these proportions, of at most ``MOST_REPEATED`` rows in all; None where there are none."""
     for least in range(1, 11):
-        counts = weight * (least / weight.min())
+        counts = weight * (least / weight[weight > 0].min(initial=np.inf))
         whole = np.rint(counts)
         if np.allclose(counts, whole, rtol=0, atol=1e-6) and whole.sum() <= MOST_REPEATED:
             return whole.astype(np.intp)

@@ -241,6 +241,7 @@ def test_the_same_rows_as_in_an_archive(write, tmp_path, monkeypatch, blocks):
         ("a,y\n1.234'5 €,0\n2,1\n", "y", "write the bare number, without units"),
         ("a,y\n12%,0\n2,1\n", "y", "write the bare number, without units"),
         ("a,y\n2024-01-02,0\n2,1\n", "y", "make 0/1 columns of words"),
+        ("a,y\nB12,0\n2,1\n", "y", "make 0/1 columns of words"),
         ("a,y,z\n1,Ja,0\n2,1,1\n", -2, r"column 'y': a label must be 0 or 1 \(or no, yes, false, true\)"),
         ("a,genre\n1,x\n2,y\n", "gener", "has a, genre. Did you mean 'genre'?"),
         ("a,y\n1,0\n-inf,1\n", "y", r"line 3, column 'a': '-inf' is no number: it is too large, or infinite"),

@@ -19,7 +19,7 @@ from enstruct.errors import ParseError, shortened, shown
 MISSING = frozenset(("", "?", "na", "nan", "null"))
 NUMBERS = {"true": "1", "false": "0", "yes": "1", "no": "0", **dict.fromkeys(MISSING, "nan")}
 NO_LABEL = "a label must be 0 or 1 (or no, yes, false, true), or its cell empty where it is unknown"
-AMOUNT = re.compile(r"[^\d\s-]{0,3}\s?-?\d[\d.,'\s]*\s?[^\d\s]{0,3}")
+AMOUNT = re.compile(r"[^\w\s-]{0,3}\s?-?\d[\d.,'\s]*\s?[^\d\s]{0,3}")
 """A number with a unit before or behind it, or with thousands signs."""
 UNKNOWN = -1
 """Of a table of labels in small numbers: what is not known."""
