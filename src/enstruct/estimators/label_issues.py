@@ -113,14 +113,14 @@ def find_label_issues(
 def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
     """Of the labels that ``model`` was fitted on."""
     labels = told_labels(Y, model.labels_, "Y")
-    constant = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
+    probability = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
     if model.labels_.kind == "single":  # the other classes of a row leave nothing open: what the base says of each is told
         p = softmax(model.fitted_on_.logits, axis=1)[model.fitted_on_.group]
-        constant[:, model.varying_] = np.where(labels[:, model.varying_] == 1, p, 1 - p)
-        return LabelIssues(constant, constant, model.classes_)
+        probability[:, model.varying_] = np.where(labels[:, model.varying_] == 1, p, 1 - p)
+        return LabelIssues(probability.copy(), probability, model.classes_)
     varying = None if model.legality_ is None else model.legality_.varying
     of_distinct, p_of_distinct, noise = conditional_quality(model.fitted_on_, model.seed_, varying)
-    quality, probability = constant.copy(), constant
+    quality = probability.copy()
     for whole, distinct in ((quality, of_distinct), (probability, p_of_distinct)):
         whole[:, model.varying_] = distinct[model.fitted_on_.group]
         whole[np.isnan(labels)] = np.nan

@@ -7,8 +7,9 @@ tested on the same rows with the same labels told. Rows: joint (the default of J
 copula and cleanlab on the same base; each also on a method, as joint:extra-trees; masked-extra-trees, masked-network and chains.
 
 Prints joint negative log-likelihood (nats a row), exact match, F1, the F1 and log-loss of the other labels with 25, 50 and 75% of
-them told, the average precision of 5% wrong cells, questions until a set is right, seconds and peak memory. With --json every
-finished cell is kept, and running the command again goes on where it stopped.
+them told, the average precision of 5% wrong cells, questions until a set is right, seconds and peak memory. For wrong cells
+a side is fitted anew to each of three kinds of noise, masked ones and chains to five folds of each: 15 fits (--parts told leaves
+them out). With --json every finished cell is kept, and running the command again goes on where it stopped.
 """
 
 from __future__ import annotations
