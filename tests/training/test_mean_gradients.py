@@ -14,6 +14,7 @@ from enstruct.errors import ConfigError, DivergenceError
 from enstruct.methods.columns import COLUMNS
 from enstruct.tasks import TASKS
 from enstruct.training.mean_gradients import MeanGradient
+from enstruct.training.rank_means import RankMeans
 from enstruct.training.ranks import check_equal_on_ranks, n_ranks, take_from_first_rank
 
 STEPS = 10
@@ -38,7 +39,7 @@ def test_the_mean_over_two_batches():
 def test_one_process_alone_communicates_nothing():
     given = MeanGradient(torch.tensor(1.0), (torch.ones(2), None), 3)
     assert n_ranks() == 1
-    assert given.over_ranks([torch.zeros(2), torch.zeros(1)]) is given
+    assert given.over_ranks([torch.zeros(2), torch.zeros(1)], RankMeans()) is given
     tensor = torch.ones(2)
     take_from_first_rank([tensor])
     check_equal_on_ranks(torch.device("cpu"), "", updates=1)

@@ -28,9 +28,10 @@ def test_a_small_set(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ranks, "os", SimpleNamespace(_exit=sys.exit))
     monkeypatch.setattr(ranks, "subprocess", SimpleNamespace(run=in_this_process, PIPE=None))
     row = ranks.measured(str(tmp_path / "mine.npz"), "cross-entropy", 256)
-    assert launched == [[], ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]]
+    assert launched == [[], ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"], [], []]
     assert row["one"] > 0 < row["two"]
+    assert row["apart"] > 0
     env = {"enstruct": "1", "torch": "2", "python": "3", "machine": "m", "cores": 2, "threads": 1}
-    told = {**row, "data": "mine", "one": 100.0, "two": 150.0}
+    told = {**row, "data": "mine", "one": 100.0, "two": 150.0, "apart": 170.0}
     write_json(tmp_path / "benchmark-ranks.json", {"rows": [told], "environment": env})
-    assert "| mine | cross-entropy | 256 | 100 | 150 | 1.50 |" in ranks_section(tmp_path / "benchmark-ranks.json")
+    assert "| mine | cross-entropy | 256 | 100 | 150 | 1.50 | 1.70 |" in ranks_section(tmp_path / "benchmark-ranks.json")

@@ -21,6 +21,7 @@ from enstruct.training.bilevel import batch_problem, differentiating, drift
 from enstruct.training.learned_loss import LearnedLoss, check_finite, check_logits, descend, weighted_mean
 from enstruct.training.mean_gradients import MeanGradient
 from enstruct.training.optimizers import give, learnt_by, make_optimizer
+from enstruct.training.rank_means import RankMeans
 from enstruct.training.settings import Settings
 
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
@@ -36,6 +37,7 @@ class Game:
         self.predictor_updates = 0
         self.reports: list[dict[str, float]] = []  # of the outer steps since the loop last took them
         self.anchor: dict[str, Tensor] = {}  # the predictor's weights where the stage began, if its loss holds it to them
+        self._means = RankMeans()
         self.reset_optimizer()
         self._rates = {name: [group["lr"] for group in optimizer.param_groups] for name, optimizer in self.optimizers.items()}
 
@@ -143,7 +145,7 @@ class Game:
     def _over_ranks(self, loss: Tensor, n_rows: int) -> Tensor:
         """The loss over the rows of all ranks; the predictor's gradients become those of it."""
         learning = learnt_by(self.optimizer)
-        mean = MeanGradient(loss, tuple(parameter.grad for parameter in learning), n_rows).over_ranks(learning)
+        mean = MeanGradient(loss, tuple(parameter.grad for parameter in learning), n_rows).over_ranks(learning, self._means)
         check_finite(mean.loss, "predictor", self.predictor_updates + 1, self.optimizer.param_groups[0]["lr"])
         give(self.optimizer, mean.gradient)
         return mean.loss

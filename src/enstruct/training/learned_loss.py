@@ -31,6 +31,7 @@ from enstruct.spaces.label_vectors import Labels, beside, dense
 from enstruct.training.batches import Batch
 from enstruct.training.mean_gradients import MeanGradient
 from enstruct.training.optimizers import give, learnt_by, make_optimizer
+from enstruct.training.rank_means import RankMeans
 from enstruct.training.settings import Settings
 from enstruct.weak_supervision.expectations import Expected
 from enstruct.weak_supervision.rewards import Judged
@@ -119,6 +120,7 @@ class LearnedLoss:
         # the last gradients are let go only when the next ones are due: handing such blocks back to the system between
         # updates and asking for them again costs a tenth of a training step in page faults
         self._gradients: tuple[Tensor | None, ...] = ()
+        self._means = {player: RankMeans() for player in ("energy", "source")}
         self._learning = [] if energy is None else [p for p in energy.parameters() if p.requires_grad]
         if energy is not None and method.negatives is not None:
             if not self._learning:
@@ -196,7 +198,7 @@ class LearnedLoss:
         return learnt_by(self.optimizers[player])
 
     def _everybodys(self, player: str, mean: MeanGradient) -> MeanGradient:
-        return mean.over_ranks(self._moved(player)) if self.across_ranks else mean
+        return mean.over_ranks(self._moved(player), self._means[player]) if self.across_ranks else mean
 
     def _descend(self, mean: MeanGradient) -> Tensor:
         """Step the energy; returns the loss. DivergenceError if that is no number."""

@@ -32,6 +32,7 @@ from enstruct.randomness import generator, repeatable, seeded
 from enstruct.training.augmentation import shown
 from enstruct.training.batches import batches, digest, shuffled
 from enstruct.training.callbacks import Callback
+from enstruct.training.freed_memory import keep_freed_memory
 from enstruct.training.game import Game
 from enstruct.training.learned_loss import diverged, weighted_mean
 from enstruct.training.predict import predict_by_inference, probabilities
@@ -42,6 +43,7 @@ from enstruct.training.ranks import (
     check_versions_on_ranks,
     grouped,
     n_ranks,
+    of_first,
     rank,
     take_from_first_rank,
 )
@@ -149,6 +151,7 @@ class Loop:
 
     def run(self) -> Progress:
         """From wherever ``progress`` stands to the end of the last stage."""
+        keep_freed_memory()
         self._scheduled = self.game.settings.schedule != "plateau"
         for callback in self.callbacks:
             callback.on_train_begin(self)
@@ -245,7 +248,7 @@ class Loop:
             begin = time.perf_counter()
             losses = self.run_epoch(stage)
             scores = self._scores(stage, losses)
-            scores = scores if self.ranks is None else self.ranks.of_first(scores)  # a last digit could part them
+            scores = scores if self.ranks is None else of_first(scores)  # a last digit could part them
             progress.epoch += 1
             self._watch_loss(stage, losses)
             self._remember(stage, scores)
@@ -286,7 +289,7 @@ class Loop:
         if self.validation is not None:
             loss = log_loss(self.validation.Y, self._answers(stage, self.validation), self.validation.weight)
         if self.ranks is not None:
-            loss = self.ranks.of_first({"loss": loss})["loss"]
+            loss = of_first({"loss": loss})["loss"]
         progress.fallen = 1 - loss / progress.loss if progress.loss > 0 else 0.0
         progress.loss = loss
 
@@ -334,7 +337,7 @@ class Loop:
                 self._load(progress.snapshots[epoch])
                 candidates.append(self._answers(stage, self.validation))
             chosen = self.monitor.choose(candidates, self.validation)
-            chosen = chosen if self.ranks is None else self.ranks.of_first(chosen)
+            chosen = chosen if self.ranks is None else of_first(chosen)
         log.info("stage %d keeps epoch %d of the best ones, %s", progress.stage, epochs[chosen], progress.best_epoch)
         self._load(progress.snapshots[epochs[chosen]])
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import torch
 from torch import Tensor
 
 from enstruct.hypergradients.bilevel import Gradients, added
-from enstruct.training.ranks import add_up, n_ranks
+from enstruct.training.rank_means import RankMeans
+from enstruct.training.ranks import n_ranks
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,20 @@ class MeanGradient:
         gradient = added(added(nothing, self.gradient, mine), other.gradient, its)
         return MeanGradient(mine * self.loss + its * other.loss, gradient, rows)
 
-    def over_ranks(self, parameters: Sequence[Tensor]) -> MeanGradient:
+    def over_ranks(self, parameters: Sequence[Tensor], means: RankMeans) -> MeanGradient:
         """The means over the rows of every rank, the same on all of them: each has to call this.
 
-        A parameter without a part in the loss on any rank keeps None, which an optimiser tells from zero.
+        A parameter without a part in the loss on any rank keeps None, which an optimiser tells from zero. The gradient lies in
+        memory of ``means``, which the next call with these writes to.
         """
         if n_ranks() == 1:
             return self
-        dtype = reduce(torch.promote_types, (p.dtype for p in parameters), torch.float32)  # counts of rows need that much
-        gradients = [torch.zeros_like(p) if g is None else g for p, g in zip(parameters, self.gradient, strict=True)]
-        has_part = torch.tensor([float(g is not None) for g in self.gradient], dtype=dtype, device=self.loss.device)
-        parts = [*(g.flatten().to(dtype) for g in gradients), has_part, self.loss.to(dtype).view(1)]
-        sums = torch.cat([*parts, self.loss.new_ones(1, dtype=dtype)]).mul_(self.rows)  # one message, as each costs its way
-        add_up(sums)
-        rows = int(sums[-1])
-        *means, has_part, loss, _ = sums.div_(rows).split([*(p.numel() for p in parameters), len(gradients), 1, 1])
+        gradients = [p.new_zeros(()).expand(p.shape) if g is None else g for p, g in zip(parameters, self.gradient, strict=True)]
+        has_part = torch.tensor([float(g is not None) for g in self.gradient], device=self.loss.device)
+        numbers, rows = means.of([*gradients, has_part, self.loss.view(1)], self.rows)
+        *parts, has_part, loss = numbers.split([*(p.numel() for p in parameters), len(gradients), 1])
         gradient = tuple(
             mean.view_as(p).to(p.dtype) if there else None
-            for p, mean, there in zip(parameters, means, (has_part > 0).tolist(), strict=True)
+            for p, mean, there in zip(parameters, parts, (has_part > 0).tolist(), strict=True)
         )
         return MeanGradient(loss.to(self.loss.dtype).squeeze(), gradient, rows)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from torch import Tensor
 from enstruct.environment import versions
 from enstruct.errors import ConfigError, EnstructError, shortened
 
+T = TypeVar("T")
 _alone: ContextVar[bool] = ContextVar("_alone", default=False)
 SAME = "Give every process the same rows, settings and random_state."
 
@@ -68,19 +69,13 @@ class Ranks:
         ends = [X.shape[0] * number // self.n for number in range(self.n + 1)]
         mine = answer(X[np.arange(ends[self.number], ends[self.number + 1])])
         parts: list[Any] = [None] * self.n
-        _together(partial(dist.all_gather_object, parts, mine))
+        together(partial(dist.all_gather_object, parts, mine))
         return np.concatenate(parts)
-
-    def of_first(self, content: Any) -> Any:
-        """What rank 0 has of it."""
-        sent = [content]
-        _together(partial(dist.broadcast_object_list, sent, src=0))
-        return sent[0]
 
     def on_any(self, flag: bool, device: torch.device | str) -> bool:
         """Whether it holds on one of them at least."""
         flags = torch.tensor([float(flag)], device=device)
-        _together(partial(dist.all_reduce, flags, dist.ReduceOp.MAX))
+        together(partial(dist.all_reduce, flags, dist.ReduceOp.MAX))
         return bool(flags.item())
 
 
@@ -115,9 +110,23 @@ def check_alone(what: str, remedy: str) -> None:
         raise ConfigError(f"{what} is fitted by one process, and this one is of a group of {n_ranks()}: {remedy}.")
 
 
+def of_first(content: Any) -> Any:
+    """What rank 0 has of it; each has to call this."""
+    sent = [content]
+    together(partial(dist.broadcast_object_list, sent, src=0))
+    return sent[0]
+
+
+def on_all(flag: bool) -> bool:
+    """Whether it holds on all ranks of a group of processors; each has to call this, and none goes on before all have."""
+    flags = torch.tensor([float(flag)])
+    together(partial(dist.all_reduce, flags, dist.ReduceOp.MIN))
+    return bool(flags.item())
+
+
 def add_up(numbers: Tensor) -> None:
     """In place, over all ranks; each has to call this."""
-    _together(partial(dist.all_reduce, numbers))
+    together(partial(dist.all_reduce, numbers))
 
 
 @torch.no_grad()
@@ -127,7 +136,7 @@ def take_from_first_rank(tensors: Iterable[Tensor]) -> None:
         return
     for tensor in tensors:
         sent = tensor.detach().clone(memory_format=torch.contiguous_format)
-        _together(partial(dist.broadcast, sent, src=0))
+        together(partial(dist.broadcast, sent, src=0))
         tensor.copy_(sent)
 
 
@@ -137,7 +146,7 @@ def check_equal_on_ranks(device: torch.device | str, remedy: str, **numbers: int
         return
     own = torch.tensor(list(numbers.values()), device=device)
     ends = torch.cat([own, -own])
-    _together(partial(dist.all_reduce, ends, dist.ReduceOp.MAX))
+    together(partial(dist.all_reduce, ends, dist.ReduceOp.MAX))
     most, least = ends.split(len(own))
     for name, high, low in zip(numbers, most.tolist(), (-least).tolist(), strict=True):
         if high != low:
@@ -149,7 +158,7 @@ def check_versions_on_ranks() -> None:
     if n_ranks() == 1:
         return
     of_all: list[Any] = [None] * n_ranks()
-    _together(partial(dist.all_gather_object, of_all, versions()))
+    together(partial(dist.all_gather_object, of_all, versions()))
     for name in of_all[0]:
         if len(there := sorted({one[name] for one in of_all})) > 1:
             raise ConfigError(
@@ -157,11 +166,11 @@ def check_versions_on_ranks() -> None:
             )
 
 
-def _together(exchange: Callable[[], Any]) -> None:
-    """EnstructError where it fails, which it does once another process is gone."""
+def together(exchange: Callable[[], T]) -> T:
+    """What it returns. EnstructError where it fails, which it does once another process is gone."""
     try:
-        exchange()
-    except RuntimeError as error:
+        return exchange()
+    except (RuntimeError, OSError) as error:
         raise EnstructError(
             "Another process of this training has ended, or does not take part; what it said tells why. One that fits alone does "
             f"so within `enstruct.training.ranks.alone()`. ({shortened(str(error).splitlines()[0], 80)})"

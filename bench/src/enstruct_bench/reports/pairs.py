@@ -18,8 +18,11 @@ def workers_section(path: Path) -> str:
 
 def ranks_section(path: Path) -> str:
     """From the file of :mod:`enstruct_bench.costs.ranks`: rows a second."""
-    titles = ("data", "method", "batch", "one process rows/s", "two processes rows/s", "times as many")
-    said = "Rows trained on a second, a thread a process, on an idle machine, over gloo."
+    titles = ("data", "method", "batch", "one process rows/s", "two processes rows/s", "times as many", "times, apart")
+    said = (
+        "Rows trained on a second, a thread a process, on an idle machine. Apart: two processes side by side, on half a batch "
+        "each, that exchange nothing: what two that train together cannot pass."
+    )
     return _section(path, "One training in two processes", said, "batch", titles, ".0f", more_is_better=True)
 
 
@@ -30,5 +33,6 @@ def _section(path: Path, heading: str, said: str, size: str, titles: tuple[str, 
         one, two = row["one"], row["two"]
         ahead = two / one if more_is_better else one / two
         rows.append([row["data"], row["method"], row[size], Quantity(one, form=form), Quantity(two, form=form), Quantity(ahead)])
+        rows[-1] += [Quantity(row["apart"] / one)] * ("apart" in row)
     where = where_it_ran(content["environment"])
     return Text([f"## {heading} (`{path.name}`)", "", f"{said} {where}", "", *markdown_table(titles, rows)])
