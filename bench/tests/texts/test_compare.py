@@ -40,9 +40,10 @@ def test_from_the_command_to_the_page(collection, monkeypatch, tmp_path, capsys)
     assert rows["joint-encoder"]["half-told"] >= rows["frozen-linear"]["half-told"]
     assert list(content["differences"]) == ["terms", "words"]
     assert set(content["differences"]["terms"]) == {"words", "frozen-linear", "joint-encoder"}
-    mean, low, high = content["differences"]["terms"]["frozen-linear"]["micro-f1"]
-    assert low <= mean <= high
-    assert mean == pytest.approx(rows["frozen-linear"]["micro-f1"] - rows["terms"]["micro-f1"])
+    for metric in ("micro-f1", "macro-f1"):
+        mean, low, high = content["differences"]["terms"]["frozen-linear"][metric]
+        assert low <= mean <= high
+        assert mean == pytest.approx(rows["frozen-linear"][metric] - rows["terms"][metric])
     section = texts_section(tmp_path / "texts-toy.json")
     assert "| joint-encoder |" in section
     assert f"{rows['terms']['micro-f1']:.2f}" in section
@@ -58,7 +59,7 @@ def test_a_reference_without_probabilities_has_no_answers_on_told_labels(collect
     monkeypatch.setitem(sides.SIDES, "scores", lambda task: sides.Fitted(sides.words(task).marginals, calibrated=False))
     run(monkeypatch, "--sides", "scores,words", "--seeds", "1", "--reference", "scores")
     content = json.loads((tmp_path / "texts-toy.json").read_text())
-    assert set(content["differences"]["scores"]["words"]) == {"micro-f1", "subset-accuracy"}
+    assert set(content["differences"]["scores"]["words"]) == {"micro-f1", "macro-f1", "subset-accuracy"}
     assert content["differences"]["scores"]["words"]["micro-f1"] == [0.0, 0.0, 0.0]
 
 

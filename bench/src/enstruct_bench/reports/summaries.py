@@ -116,8 +116,6 @@ SINCE = {
     "joint-rcv1-wrong": WRONG,
     "joint-spo_FUN-wrong": WRONG,
     "suspects-goemotions": WRONG,
-    "told-tags-conll2003": "an entity that is partly told counts, so that told tags put over the same tagger's answer would "
-    "gain too (`pasted` in later files).",
     "hierarchies-spo_GO": "the joint's rows are of commits before 0.4.0, those of extra-trees of 0.4.0.",
     "masks-weizmann32-whole-cuda": "all runs are of a changed tree (c08f71a).",
     "tags-conll2003-two-layers": "two of the four runs are of a changed tree.",

@@ -12,7 +12,7 @@ from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 
 FIGURES = {"micro-f1": "micro F1", "macro-f1": "macro F1", "subset-accuracy": "exact sets", "half-told": "F1, half told"}
-PAIRED = {"micro-f1": "Δ micro F1", "subset-accuracy": "Δ exact", "half-told": "Δ half told"}
+PAIRED = {"micro-f1": "Δ micro F1", "macro-f1": "Δ macro F1", "subset-accuracy": "Δ exact", "half-told": "Δ half told"}
 TITLES = ("side", *FIGURES.values(), "log-loss", *PAIRED.values(), "fit s", "seeds", "on", "commit")
 
 
