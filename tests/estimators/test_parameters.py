@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from tests.configured import configured
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier, EnergySegmenter, EnergySequenceTagger
@@ -184,3 +185,11 @@ def test_probabilities_are_no_names():
         with pytest.raises(DataError, match="Label names are texts or whole numbers"):
             EnergyMultiLabelClassifier("seal-nce").fit(ROWS[0], scores)
     assert EnergyMultiLabelClassifier("binary-relevance").fit(ROWS[0], ROWS[1].astype(float)).classes_.tolist() == [0, 1, 2]
+
+
+def test_a_classifier_goes_to_the_base():
+    with pytest.raises(ConfigError, match=r"give LogisticRegression\(\) as base=") as found:
+        EnergyMultiLabelClassifier(LogisticRegression()).fit(np.eye(4), np.eye(4, dtype=int))
+    assert len(str(found.value)) < 300
+    with pytest.raises(ConfigError, match="must be the name of a method, not "):
+        EnergySequenceTagger(LogisticRegression()).fit([["a"]], [["X"]])

@@ -140,3 +140,9 @@ def test_a_column_of_classes_keeps_them(classes):
     assert labels.kind == "single"
     assert labels.classes.tolist() == list(classes)
     assert labels.classes.dtype.kind == "i"
+
+
+def test_a_sparse_matrix_leaves_nothing_open():
+    known, labels = sparse.csr_matrix([[1, np.nan, 0], [0, 1, 0]]), LabelFormat("indicator", np.arange(3))
+    with pytest.raises(DataError, match="tells every label absent that it has no entry of: give a dense array"):
+        told_labels(known, labels)

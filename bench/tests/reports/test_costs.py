@@ -47,16 +47,16 @@ def test_two_machines_have_two_tables(tmp_path):
 
 
 def test_steps_have_their_share_where_the_rate_was_measured(tmp_path):
-    row = {"shape": "x", "step_ratio": 3.0, "inference_ratio": 2.0}
+    row = {"shape": "x", "batch": 32, "step_ratio": 3.0, "inference_ratio": 2.0}
     for side, seconds in (("ours", 0.01), ("published", 0.03)):
         row |= {f"{side}_step": seconds, f"{side}_gflop": 0.4, f"{side}_inference": seconds / 10, f"{side}_inference_gflop": 0.02}
     content = {"environment": ENV, "rows": [row]}
     (tmp_path / "benchmark-step.json").write_text(json.dumps(content))
-    assert "| training step of seal-nce, x's shape, ours | 10 | 3.00 | 0.40 |  |  |" in costs_section(tmp_path)
+    assert "| training step of seal-nce, x's shape, 32 rows, ours | 10 | 3.00 | 0.40 |  |  |" in costs_section(tmp_path)
     (tmp_path / "benchmark-step.json").write_text(json.dumps(content | {"matmul_gflops": 80.0}))
     lines = costs_section(tmp_path).splitlines()
-    assert "| training step of seal-nce, x's shape, ours | 10 | 3.00 | 0.40 |  | 50% |" in lines
-    assert "| inference pass, x's shape, as published | 3 |  | 0.02 |  | 8% |" in lines
+    assert "| training step of seal-nce, x's shape, 32 rows, ours | 10 | 3.00 | 0.40 |  | 50% |" in lines
+    assert "| inference pass, x's shape, 32 rows, as published | 3 |  | 0.02 |  | 8% |" in lines
 
 
 def test_files_with_sections_of_their_own_make_no_table(tmp_path):

@@ -20,6 +20,7 @@ from enstruct.decisions.risk import RISKS, decision_among
 from enstruct.encoders.activations import ACTIVATIONS
 from enstruct.encoders.text import TextEncoder
 from enstruct.energies import EnergySpec
+from enstruct.errors import ConfigError, shown
 from enstruct.methods import Method
 from enstruct.rules.labels import is_over_labels
 from enstruct.rules.masks import MASK_RULES
@@ -125,12 +126,25 @@ SHARED: Table = {
 }
 
 
+def _method(task: Task) -> Check:
+    named = one_of("method", task.methods)
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, Method):
+            return
+        if task.name == "labels" and hasattr(value, "fit") and hasattr(value, "predict"):
+            raise ConfigError(f"{name} must be the name of a method: give {shown(value)} as base=, which the joint stands on.")
+        named(name, value)
+
+    return check
+
+
 def _of_task(task: Task, automatic_metric: bool = False) -> Table:
     """What each task has its own names for."""
     metrics = ("auto", *task.metrics) if automatic_metric else tuple(task.metrics)
     return {
         **SHARED,
-        "method": or_object(one_of("method", task.methods), lambda value: isinstance(value, Method)),
+        "method": _method(task),
         "metric": one_of(METRIC_OF[task.name], metrics),
         "decision": one_of("decision rule", ("auto", *task.rules)),
     }

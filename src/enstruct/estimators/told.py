@@ -63,6 +63,11 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
                 f"known must be a table (rows, {labels.n_labels}) of 1, 0 and NaN where nothing is told, or a list of dicts, "
                 f"{{label: True or False}} for each row; it is {_form(known)}."
             )
+        if what == "known" and np.isnan(known.data).any():
+            raise DataError(
+                "known is a sparse matrix with NaN, and tells every label absent that it has no entry of: give a dense array, "
+                "NaN where nothing is told, or a list of dicts."
+            )
         return labels.encode(known).toarray().astype(np.float32)
     columns = _columns(known, what)
     if columns is not None and (what == "known" or labels.kind != "indicator" or labels.classes.dtype.kind == "U"):

@@ -159,7 +159,7 @@ class Networks:
     def needed_energy(self) -> nn.Module:
         """The energy; ConfigError where there is none."""
         if self.energy is None:
-            raise ConfigError(f"Method {self.method.name!r} has no energy.")
+            raise ConfigError(f"Method {self.method.name!r} has no energy: choose one that trains one, such as 'seal-margin'.")
         return self.energy
 
     @torch.no_grad()
@@ -175,7 +175,9 @@ class Networks:
     def refinement(self, steps: int) -> Unrolled:
         """ConfigError where the predictor gives no answer that an energy could refine."""
         if self.energy is None:
-            raise ConfigError(f"Method {self.method.name!r} has no energy to refine with.")
+            raise ConfigError(
+                f"Method {self.method.name!r} has no energy to refine with: choose one that trains one, such as 'seal-margin'."
+            )
         if not any(stage.predictor for stage in self.method.stages):
             raise ConfigError(f"Method {self.method.name!r} trains no predictor whose answer could be refined.")
         check_whole(1, refine=steps)

@@ -129,7 +129,7 @@ def _step(content: Content) -> Iterator[Line]:
             for who, side, times in (("ours", "ours", row[f"{step}_ratio"]), ("as published", "published", None)):
                 seconds, gflop = row[f"{side}_{step}"], row.get(f"{side}_{products}")
                 share = _share(content, seconds, gflop)
-                yield _line(f"{what}, {row['shape']}'s shape, {who}", seconds, times, gflop, None, share)
+                yield _line(f"{what}, {row['shape']}'s shape, {row['batch']} rows, {who}", seconds, times, gflop, None, share)
 
 
 def _share(content: Content, seconds: float, gflop: float | None) -> float | None:
