@@ -98,7 +98,6 @@ CHANGED_TREE = "of a changed tree, whose commit is not to be had."
 SINCE = {
     "benchmark-default": CHANGED_TREE,
     "benchmark-devices": CHANGED_TREE,
-    "texts-reuters21578-seeds": SVM,
     "texts-reuters21578-1000": SVM,
     "texts-reuters21578-shots8": SVM,
     "texts-reuters21578-shots32": SVM,
