@@ -30,6 +30,7 @@ from enstruct.errors import ConfigError, unknown_name
 from enstruct.estimators.classifier_base import ClassifierBase, innermost, takes_label_sets
 from enstruct.estimators.label_format import LabelFormat
 from enstruct.estimators.members import Budget, Member, default_methods
+from enstruct.estimators.trained_base import TrainedBase, answer_of, is_trained
 from enstruct.estimators.training_table import Table
 from enstruct.methods import METHODS, Method
 
@@ -209,8 +210,10 @@ def _dense(X: Any) -> NDArray[Any]:
     return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
 
-def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None = None) -> Base:
-    """What ``base=`` names, with an ``encoder`` of texts.
+def as_base(
+    base: Any, metric: str, complete: bool, encoder: TextEncoder | None, n_labels: int, varying: NDArray[np.intp]
+) -> Base:
+    """What ``base=`` names, with an ``encoder`` of texts; ``varying``: the numbers, of all labels', of those it is fitted to.
 
     ConfigError for what gives no probabilities, for methods where labels are not ``complete``, and for an encoder to be tuned
     that nobody tunes.
@@ -233,8 +236,13 @@ def as_base(base: Any, metric: str, complete: bool, encoder: TextEncoder | None 
         return MethodBase(method, metric, _tuned(encoder))
     if isinstance(base, (list, tuple)):
         raise ConfigError("base= lists fitted classifiers, as load takes them: name what to fit, as set_params(base='auto').")
+    if is_trained(base):
+        _refuse_tuned(encoder, "a trained model")
+        return TrainedBase(answer_of(base), n_labels, varying)
     if not hasattr(base, "get_params") or isinstance(base, type):
-        raise ConfigError(f"base= is 'auto', a method's name, or a classifier of scikit-learn's, not {base!r:.80}.")
+        raise ConfigError(
+            f"base= is 'auto', a method's name, a classifier of scikit-learn's, or a function of rows, not {base!r:.80}."
+        )
     inner = innermost(base)
     if not (hasattr(base, "predict_proba") or isinstance(inner, StackingClassifier)):  # which has it once it is fitted
         raise ConfigError(f"base=: {type(base).__name__} gives no probabilities: it needs predict_proba (calibrate it first).")

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from enstruct.errors import ConfigError, shown
+from enstruct.errors import ConfigError, EnstructError, shortened, shown
 from enstruct.estimators.training_table import Table
 
 MOST_REPEATED = 10_000_000
@@ -49,7 +49,18 @@ class ClassifierBase:
             return float((y.sum() + 0.5) / (len(y) + 1))
         weight = None if train.weight is None else train.weight[observed]
         X = train.X if len(observed) == len(train) else train.X[observed]
-        return _fitted(_seeded(clone(self.estimator), seed), X, y.astype(np.int64), weight)
+        model = _seeded(clone(self.estimator), seed)
+        if type(innermost(model)).__module__.startswith("sklearn."):
+            return _fitted(model, X, y.astype(np.int64), weight)
+        try:
+            return _fitted(model, X, y.astype(np.int64), weight)
+        except (LookupError, AttributeError, TypeError, ValueError) as error:
+            if isinstance(error, EnstructError):
+                raise
+            raise ConfigError(
+                f"base=: {self.name}.fit fails on one label, y of 0 and 1 (rows,): {shortened(str(error), 100)}. One of label "
+                "sets must say so: classifier_tags.multi_label = True in its __sklearn_tags__."
+            ) from error
 
     def marginals(self, model: Any, X: Any) -> NDArray[np.float64]:
         if not self.per_label:
@@ -126,7 +137,7 @@ def probabilities_of(model: Any, X: Any) -> NDArray[np.float64]:
     p = np.asarray(p.toarray() if sparse.issparse(p) else p, dtype=np.float64)
     if p.ndim != 2 or len(p) != X.shape[0]:
         raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give probabilities (rows, labels), not {p.shape}.")
-    return _checked(p, model)
+    return checked(p, f"{type(model).__name__}.predict_proba")
 
 
 def probability_of(model: Any, X: Any) -> NDArray[np.float64]:
@@ -138,7 +149,7 @@ def probability_of(model: Any, X: Any) -> NDArray[np.float64]:
     p = np.asarray(_predicted(model, X), dtype=np.float64)
     if p.shape != (X.shape[0], 2):
         raise ConfigError(f"base=: {type(model).__name__}.predict_proba must give ({X.shape[0]}, 2), no and yes, not {p.shape}.")
-    return _checked(p[:, 1], model)
+    return checked(p[:, 1], f"{type(model).__name__}.predict_proba")
 
 
 def _of_other_classes(model: Any, classes: NDArray[Any]) -> ConfigError:
@@ -154,13 +165,12 @@ def _predicted(model: Any, X: Any) -> Any:
     return model.predict_proba(X)
 
 
-def _checked(p: NDArray[np.float64], model: Any) -> NDArray[np.float64]:
+def checked(p: NDArray[np.float64], said_by: str) -> NDArray[np.float64]:
+    """ConfigError for what is no probability."""
     wrong = ~((p >= 0) & (p <= 1))
     if wrong.any():
         at = tuple(np.argwhere(wrong)[0].tolist())
-        raise ConfigError(
-            f"base=: {type(model).__name__}.predict_proba gives {p[at]:g} in row {at[0]}: probabilities lie between 0 and 1."
-        )
+        raise ConfigError(f"base=: {said_by} gives {p[at]:g} in row {at[0]}: probabilities lie between 0 and 1.")
     return p
 
 

@@ -82,10 +82,11 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
 
     Parameters
     ----------
-    base : "auto", str, Method or classifier, default="auto"
+    base : "auto", str, Method, classifier or function, default="auto"
         What gives the marginals: a method of ``enstruct.METHODS``; a classifier of scikit-learn's with ``predict_proba``, for
-        label sets or for one label, of which each label gets a copy; "auto": linear model, trees, boosted trees and network as
-        far as ``minutes`` go, averaged where that scores better.
+        label sets or for one label, of which each label gets a copy; a model that is trained already, on other rows than these,
+        as a function of X that gives probabilities (rows, labels), or as scikit-learn's FrozenEstimator; "auto": linear model,
+        trees, boosted trees and network as far as ``minutes`` go, averaged where that scores better.
     encoder : TextEncoder, optional
         What reads texts (:class:`enstruct.TextEncoder`); without it they go by tf-idf. Of a frozen one "auto" reads both side by
         side. Of one that is tuned each fold's network has its own copy: "auto" is that network alone.
@@ -207,7 +208,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         wanted: list[Base] = (
             automatic(table, self.metric, self.encoder, getattr(getattr(self, "text_", None), "n_terms", None))
             if isinstance(self.base, str) and self.base == "auto"
-            else [as_base(of_labels(self.base, self.classes_[self.varying_]), self.metric, table.complete, self.encoder)]
+            else [self._as_base(table)]
         )
         fitted: list[CrossFitted] = []
         for base in wanted:
@@ -219,6 +220,10 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
                 fitted += [] if one is None else [one]
         chosen, self.base_scores_ = choose(fitted, lambda p: best_score(p, table, self.metric))
         self.base_ = [fitted[i] for i in chosen]
+
+    def _as_base(self, table: Table) -> Base:
+        base = of_labels(self.base, self.classes_[self.varying_])
+        return as_base(base, self.metric, table.complete, self.encoder, self.labels_.n_labels, self.varying_)
 
     def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:
         if self._single:

@@ -64,7 +64,7 @@ class EnergyMultiLabelClassifier(NetworkClassifier):
         "ialen"; "implicit-cd", "implicit-ssvm", "implicit-dvn"; baselines "binary-relevance", "binary-relevance-tfidf",
         "linear-svm", "label-tree", "label-tree-tfidf" (for very many labels), "extra-trees", "boosting", "lightgbm", "catboost"
         (of ``enstruct[boosting]``), "low-rank", "mlp".
-    base : "auto", str, Method or classifier, default="auto"
+    base : "auto", str, Method, classifier or function, default="auto"
         Of the method "joint": what gives the marginals, as there. ``encoder`` (a TextEncoder), ``metric``, ``decision``,
         ``n_iter_no_change`` (of its energy: epochs without a better held-out value), ``rules`` and ``random_state`` are the other
         parameters that it has; any of the rest needs a method of networks to act on. How many minutes and folds it takes is set

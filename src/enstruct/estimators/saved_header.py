@@ -153,11 +153,11 @@ class OfAutomatic(Struct, kw_only=True):
 
 class OfBase(Struct, forbid_unknown_fields=True):
     """A base that answers: a method's members, a solver's models of observed labels (no ``members``: one fitted to all rows), or
-    a classifier that is passed to load.
+    a classifier or function that is passed to load.
 
     ``view``: the part of the columns that it sees, where texts have terms and features."""
 
-    kind: Literal["method", "observed", "classifier"]
+    kind: Literal["method", "observed", "classifier", "function"]
     name: str
     members: Whole
     view: Literal["terms", "encoder", "both"] | UnsetType = UNSET

@@ -32,6 +32,7 @@ from enstruct.estimators.members import Member
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.saved_header import OfJoint
 from enstruct.estimators.texts import input_record, lying, restore_input
+from enstruct.estimators.trained_base import TrainedBase, answer_of, is_trained
 from enstruct.randomness import redirected, seeded
 
 Tensors = dict[str, torch.Tensor]
@@ -121,7 +122,7 @@ class SavedJoint(BaseEstimator):
             model.energy_ = read_energy(header, tensors, n)
             n_terms = getattr(getattr(model, "text_", None), "n_terms", None)
             tuned = moved if moved and not moved["encoder"].frozen else {}
-            model.base_ = read_bases(header, folder, tensors, n, model.metric, base, n_terms, tuned)
+            model.base_ = read_bases(header, folder, tensors, model.constants_, model.metric, base, n_terms, tuned)
             of_marginals = "fixed" if header.decision in RISKS else header.decision
             rules = LabelRules.from_record(header.rules, of_marginals, header.decision_scores, n)
         model.rules_, model.decision_, model.decision_scores_ = rules.rules, header.decision, rules.scores
@@ -132,7 +133,7 @@ class SavedJoint(BaseEstimator):
 
 def base_records(bases: Sequence[CrossFitted]) -> list[dict[str, Any]]:
     """What the header says of each."""
-    kinds = {MethodBase: "method", ObservedBase: "observed", ClassifierBase: "classifier"}
+    kinds = {MethodBase: "method", ObservedBase: "observed", ClassifierBase: "classifier", TrainedBase: "function"}
     return [
         {
             "kind": kinds[type(_inner(one))],
@@ -188,7 +189,7 @@ def read_bases(
     header: OfJoint,
     folder: Path,
     tensors: Tensors,
-    n_labels: int,
+    constants: NDArray[np.float64],
     metric: str,
     custom: Any,
     n_terms: int | None,
@@ -197,7 +198,8 @@ def read_bases(
     """``n_terms``: columns of terms, where texts have features beside them; ``of_members``: what their loading takes.
 
     ``custom``: the fitted classifier that stands for a base of kind "classifier". ModelFileError where it is missing."""
-    bases, number = [], 0
+    bases, number, varying = [], 0, np.flatnonzero(np.isnan(constants))
+    n_labels = len(varying)
     for i, record in enumerate(header.bases):
         base: Any
         models: list[Any]
@@ -217,6 +219,13 @@ def read_bases(
                 raise ValueError("its weights are those of another number of models")
             parts = [persistence.under(tensors, f"{place}/") for place in _places(i, record.members)]
             base, models = ObservedBase(record.name), [OBSERVED[record.name].restored(own, n_features, n_labels) for own in parts]
+        elif record.kind == "function":
+            if not is_trained(custom):
+                raise ModelFileError(
+                    f"{folder} has a function for its base, {shown(record.name)}: pass base=, that function, to load."
+                )
+            base = TrainedBase(answer_of(custom), len(constants), varying)
+            models = [base.answer]
         else:
             if custom is None:
                 raise ModelFileError(

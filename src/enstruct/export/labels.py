@@ -287,8 +287,8 @@ def _answering(base: Any, model: Any) -> nn.Module:
     if isinstance(base, ObservedBase):
         return Observed(model)
     raise ConfigError(
-        f"base={base.name} is a model of scikit-learn's, which enstruct cannot put into its graph: export it by skl2onnx, or fit "
-        "with base='auto' or a method's name."
+        f"base={base.name} is a model of your own, which enstruct cannot put into its graph: export it by its own library "
+        "(skl2onnx, torch.onnx), or fit with base='auto' or a method's name."
     )
 
 
