@@ -142,7 +142,10 @@ def test_a_column_of_classes_keeps_them(classes):
     assert labels.classes.dtype.kind == "i"
 
 
-def test_a_sparse_matrix_leaves_nothing_open():
+@pytest.mark.parametrize("form", ["csr", "lil", "dok"])
+def test_a_sparse_matrix_leaves_nothing_open(form):
     known, labels = sparse.csr_matrix([[1, np.nan, 0], [0, 1, 0]]), LabelFormat("indicator", np.arange(3))
     with pytest.raises(DataError, match="tells every label absent that it has no entry of: give a dense array"):
-        told_labels(known, labels)
+        told_labels(known.asformat(form), labels)
+    told = told_labels(sparse.csr_matrix([[1, 0, 1]]).asformat(form), labels)
+    assert told.tolist() == [[1, 0, 1]]

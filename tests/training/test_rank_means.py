@@ -3,12 +3,14 @@
 import copy
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import time
 from datetime import timedelta
 from unittest import mock
 
+import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
@@ -37,15 +39,38 @@ def wanted(call, dtype=torch.float32):
 def averaged(rank, **changes):
     """What :class:`RankMeans` says in several calls, each kept apart."""
     means = RankMeans()
-    found = [[numbers.clone(), rows] for numbers, rows in (means.of(parts(rank, call), ROWS[rank]) for call in range(CALLS))]
+    dtype = changes.get("dtype", torch.float32)
+    found = [
+        [numbers.clone(), rows] for numbers, rows in (means.of(parts(rank, call, dtype), ROWS[rank]) for call in range(CALLS))
+    ]
     assert (means._neighbours is not None) == changes.get("shared", True)
     return found
 
 
 def handles():
-    return {
-        os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{name}")
-    }
+    """How many are open: memory that is mapped needs none."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def interrupted(rank):
+    """What each is told, and how soon, once one was stopped after it said that it is there: then, and at the call after it."""
+    means, told = RankMeans(), []
+    means.of(parts(rank, 0), 1)
+
+    def stopped(neighbours):
+        for one in neighbours.sockets:
+            one.sendall(b"+")
+        raise KeyboardInterrupt
+
+    begin = time.monotonic()
+    for attempt in range(2):
+        with mock.patch.object(rank_means.Neighbours, "meet", stopped) if (rank, attempt) == (1, 0) else mock.MagicMock():
+            try:
+                means.of(parts(rank, 1), 1)
+                told.append("")
+            except (EnstructError, KeyboardInterrupt) as error:
+                told.append(type(error).__name__)
+    return told, time.monotonic() - begin
 
 
 def worker(rank, folder):
@@ -53,23 +78,30 @@ def worker(rank, folder):
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=N, timeout=timedelta(seconds=60)
     )
-    found = {"shared": averaged(rank)}
+    found = {"shared": averaged(rank), "in doubles": averaged(rank, dtype=torch.float64)}
     with mock.patch.object(os, "memfd_create", side_effect=OSError("no memory")):
         found["none to be had"] = averaged(rank, shared=False)
     with mock.patch.object(rank_means, "_connected", return_value=[]) if rank == 2 else mock.MagicMock():
         found["one on another machine"] = averaged(rank, shared=False)
+    with mock.patch.object(socket, "recv_fds", side_effect=ValueError) if rank == 2 else mock.MagicMock():
+        found["one that gets no memory"] = averaged(rank, shared=False)
+    means = RankMeans()
+    infinite = torch.tensor([np.inf, 1.0]) if rank == 1 else torch.ones(2)
+    found["infinite"] = means.of([infinite], ROWS[rank])[0].clone()
     means = RankMeans()
     means.of(parts(rank, 0), ROWS[rank])
+    found["seconds"] = means._neighbours.sockets[0].gettimeout()
     found["other sizes"] = means.of([torch.full((2,), rank, dtype=torch.float64)], 1)[0].clone()
     copies = [copy.deepcopy(means), pickle.loads(pickle.dumps(means))]
     found["copies"] = [(one._neighbours, one.of(parts(rank, 1), ROWS[rank])[0].clone()) for one in copies]
-    before = len(handles())
+    before = handles()
     many = [RankMeans() for _ in range(5)]
     for one in many:
         one.of(parts(rank, 0), 1)
     del one
     many.clear()  # whose sockets are closed, without a warning
-    found["handles"] = len(handles()) - before
+    found["handles"] = handles() - before
+    found["interrupted"] = interrupted(rank)
     torch.save(found, f"{folder}/{rank}.pt")
     means.of(parts(rank, 0), ROWS[rank])
     dist.barrier()
@@ -95,7 +127,7 @@ def ranks(tmp_path_factory):
     return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(N)], [said for said, _ in told]
 
 
-@pytest.mark.parametrize("how", ["shared", "none to be had", "one on another machine"])
+@pytest.mark.parametrize("how", ["shared", "none to be had", "one on another machine", "one that gets no memory"])
 def test_means_count_every_row_of_every_rank(how, ranks):
     found, _ = ranks
     for call in range(CALLS):
@@ -105,8 +137,19 @@ def test_means_count_every_row_of_every_rank(how, ranks):
         assert all(torch.equal(numbers, of_call[0][0]) for numbers, _ in of_call)
 
 
+def test_doubles_stay_doubles(ranks):
+    for call in range(CALLS):
+        numbers, _ = ranks[0][1]["in doubles"][call]
+        torch.testing.assert_close(numbers, wanted(call, torch.float64), rtol=1e-13, atol=1e-13)
+
+
+def test_what_is_infinite_on_one_is_infinite(ranks):
+    assert all(of["infinite"].tolist() == [np.inf, 1.0] for of in ranks[0])
+
+
 def test_memory_is_of_its_sizes_and_its_owner(ranks):
     for of in ranks[0]:
+        assert of["seconds"] == 60, "as its group"
         assert of["other sizes"].tolist() == [1.0, 1.0]
         assert of["other sizes"].dtype == torch.float64
         for neighbours, numbers in of["copies"]:
@@ -116,6 +159,13 @@ def test_memory_is_of_its_sizes_and_its_owner(ranks):
 
 def test_handles_are_closed(ranks):
     assert [of["handles"] for of in ranks[0]] == [0] * N
+
+
+def test_none_goes_on_after_one_was_interrupted(ranks):
+    for number, of in enumerate(ranks[0]):
+        told, seconds = of["interrupted"]
+        assert told == ["KeyboardInterrupt" if number == 1 else "EnstructError", "EnstructError"]
+        assert seconds < 30
 
 
 def test_a_rank_that_has_ended_ends_the_others(ranks):

@@ -28,7 +28,8 @@ def test_a_small_set(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ranks, "os", SimpleNamespace(_exit=sys.exit))
     monkeypatch.setattr(ranks, "subprocess", SimpleNamespace(run=in_this_process, PIPE=None))
     row = ranks.measured(str(tmp_path / "mine.npz"), "cross-entropy", 256)
-    assert launched == [[], ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"], [], []]
+    group = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    assert launched == [[], group, group]
     assert row["one"] > 0 < row["two"]
     assert row["apart"] > 0
     env = {"enstruct": "1", "torch": "2", "python": "3", "machine": "m", "cores": 2, "threads": 1}

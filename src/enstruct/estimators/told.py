@@ -63,7 +63,7 @@ def told_labels(known: Any, labels: LabelFormat, what: str = "known") -> NDArray
                 f"known must be a table (rows, {labels.n_labels}) of 1, 0 and NaN where nothing is told, or a list of dicts, "
                 f"{{label: True or False}} for each row; it is {_form(known)}."
             )
-        if what == "known" and np.isnan(known.data).any():
+        if what == "known" and np.isnan(known.tocoo().data).any():
             raise DataError(
                 "known is a sparse matrix with NaN, and tells every label absent that it has no entry of: give a dense array, "
                 "NaN where nothing is told, or a list of dicts."

@@ -9,11 +9,12 @@ LARGEST = 2**25 - 2**16
 
 
 def keep_freed_memory() -> None:
-    """Let glibc's malloc keep what is freed, up to 64 MiB, instead of handing it back to the system at once.
+    """Let glibc's malloc keep blocks that are freed, for as long as the process lives, instead of handing them back at once.
 
     An update frees a network's gradients and asks for as much again; pages that went back meanwhile are faulted in anew, one by
-    one, which takes a sixth of an update of seal-nce on bibtex in batches of 256. glibc hands back what exceeds twice the largest
-    block that was freed so far, and blocks larger than that one always. So the largest block that it learns from is freed here;
-    nothing is written to it, so that it never takes memory. Of other allocators this asks nothing.
+    one, which takes a sixth of an update of seal-nce on bibtex in batches of 256. glibc hands back blocks larger than the
+    largest that was freed so far, and of its heap what is free at the top beyond twice as much. So the largest block that it
+    learns from, of 32 MiB, is freed here, unwritten. Holes within the heap it never hands back: a process that frees many large
+    blocks in between may hold that much more. Of other allocators this asks nothing.
     """
-    torch.empty(LARGEST, dtype=torch.uint8)  # and let go
+    torch.empty(LARGEST, dtype=torch.uint8, device="cpu")  # and let go

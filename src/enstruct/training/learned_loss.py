@@ -32,6 +32,7 @@ from enstruct.training.batches import Batch
 from enstruct.training.mean_gradients import MeanGradient
 from enstruct.training.optimizers import give, learnt_by, make_optimizer
 from enstruct.training.rank_means import RankMeans
+from enstruct.training.ranks import n_ranks
 from enstruct.training.settings import Settings
 from enstruct.weak_supervision.expectations import Expected
 from enstruct.weak_supervision.rewards import Judged
@@ -118,7 +119,7 @@ class LearnedLoss:
         self.updates = 0
         self.memory: dict[str, float] = {}  # the coupling's, from one outer step to the next
         # the last gradients are let go only when the next ones are due: handing such blocks back to the system between
-        # updates and asking for them again costs a tenth of a training step in page faults
+        # updates and asking for them again costs a tenth of a training step in page faults. In a group they are ``_means``' own
         self._gradients: tuple[Tensor | None, ...] = ()
         self._means = {player: RankMeans() for player in ("energy", "source")}
         self._learning = [] if energy is None else [p for p in energy.parameters() if p.requires_grad]
@@ -204,8 +205,8 @@ class LearnedLoss:
         """Step the energy; returns the loss. DivergenceError if that is no number."""
         optimizer = self.optimizers["energy"]
         check_finite(mean.loss, "energy", self.updates + 1, optimizer.param_groups[0]["lr"])
-        self._gradients = mean.gradient
-        moved = zip(self._moved("energy"), self._gradients, strict=True)
+        self._gradients = mean.gradient if n_ranks() == 1 else ()
+        moved = zip(self._moved("energy"), mean.gradient, strict=True)
         give(optimizer, [gradient if parameter.requires_grad else None for parameter, gradient in moved])
         descend(optimizer, self.method.energy_clip)
         optimizer.zero_grad(set_to_none=True)

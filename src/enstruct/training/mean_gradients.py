@@ -52,4 +52,4 @@ class MeanGradient:
             mean.view_as(p).to(p.dtype) if there else None
             for p, mean, there in zip(parameters, parts, (has_part > 0).tolist(), strict=True)
         )
-        return MeanGradient(loss.to(self.loss.dtype).squeeze(), gradient, rows)
+        return MeanGradient(loss.to(self.loss.dtype, copy=True).squeeze(), gradient, rows)

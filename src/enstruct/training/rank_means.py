@@ -23,19 +23,19 @@ import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.constants import default_pg_timeout
 
 from enstruct.training.ranks import add_up, n_ranks, of_first, on_all, rank, together
 
 logger = logging.getLogger(__name__)
-MEETING, WAITING = 60.0, 1800.0
-"""Seconds that ranks take to meet at most, and that one waits for the others later, as torch.distributed does unless told
-otherwise."""
+MEETING = 60.0
+"""Seconds that ranks take to meet at most."""
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,25 @@ class Neighbours:
         weakref.finalize(self, _close, self.sockets)
 
     def average(self) -> int:
-        """The last row becomes the mean of the others, each counting what its last column says; returns what these add up to."""
-        self.meet()
-        ends = [self.rows.shape[1] * number // n_ranks() for number in (rank(), rank() + 1)]
-        first, *others, mean = self.rows[:, slice(*ends)]
-        n, *counts = map(int, self.rows[:-1, -1])
-        mean.copy_(first)
-        for other, count in zip(others, counts, strict=True):
-            n += count
-            mean.lerp_(other, count / n)
-        self.meet()
-        return n
+        """The last row becomes the mean of the others, each counting what its last column says; returns what these add up to.
+
+        Whoever is stopped in the middle, by Ctrl-C or by another's end, closes its sockets: all hear of it, and none goes on as
+        if the others had come.
+        """
+        try:
+            self.meet()
+            ends = [self.rows.shape[1] * number // n_ranks() for number in (rank(), rank() + 1)]
+            *others, mean = self.rows[:, slice(*ends)]
+            counts = self.rows[:-1, -1].tolist()
+            n = sum(counts)
+            torch.mul(others[0], counts[0] / n, out=mean)
+            for other, count in zip(others[1:], counts[1:], strict=True):
+                mean.add_(other, alpha=count / n)
+            self.meet()
+        except BaseException:
+            _close(self.sockets)
+            raise
+        return int(n)
 
     def meet(self) -> None:
         """Returns once all ranks have called it. What a rank wrote before is what all see after it."""
@@ -82,7 +90,8 @@ def _close(sockets: Sequence[socket.socket]) -> None:
 
 
 class RankMeans:
-    """Of one list of tensors, again and again: memory is kept from call to call. A copy begins with none."""
+    """Of one list of tensors, again and again: memory is kept from call to call. A copy begins with none, so that all ranks have
+    to go on with a copy where one does."""
 
     def __init__(self) -> None:
         self._means: Tensor | None = None
@@ -115,8 +124,9 @@ class RankMeans:
     def _prepared(self, size: int, dtype: torch.dtype, device: torch.device) -> Tensor:
         kept = self._means
         if kept is None or (len(kept), kept.dtype, kept.device) != (size, dtype, device) or self._group() is not dist.group.WORLD:
-            kept = self._means = torch.empty(size, dtype=dtype, device=device)
+            self._means = None  # until all have met
             self._neighbours = neighbours(size, dtype) if device.type == "cpu" else None
+            kept = self._means = torch.empty(size, dtype=dtype, device=device)
             self._group = weakref.ref(dist.group.WORLD)
         return kept
 
@@ -125,17 +135,27 @@ def neighbours(size: int, dtype: torch.dtype) -> Neighbours | None:
     """With rows of so many numbers; None, on all ranks alike, where not all are of one machine or it gives no such memory. Each
     rank has to call this."""
     n_bytes = (n_ranks() + 1) * size * dtype.itemsize
+    sockets: list[socket.socket] = []
     with ExitStack() as left:
         opened = _opened(n_bytes, left) if rank() == 0 else None
         name = of_first(None if opened is None else opened.listening.getsockname())
-        sockets = [] if name is None or opened is not None else _connected(name)
-        if not on_all(bool(sockets) or opened is not None):
-            _close(sockets)
-            logger.info("The ranks share no memory: gradients go through %s.", dist.get_backend())
-            return None
-        handle, sockets = together(partial(_met, opened, sockets, left))
-        rows = torch.frombuffer(mmap.mmap(handle, n_bytes), dtype=dtype).view(n_ranks() + 1, size)
-        return Neighbours(rows, sockets)
+        if name is not None and opened is None:
+            sockets += _connected(name)
+        if on_all(bool(sockets) or opened is not None):
+            rows = _met(opened, sockets, left, n_bytes)
+            if on_all(rows is not None):
+                assert rows is not None
+                return Neighbours(torch.frombuffer(rows, dtype=dtype).view(n_ranks() + 1, size), sockets)
+    _close(sockets)
+    logger.info("The ranks share no memory: gradients go through %s.", dist.get_backend())
+    return None
+
+
+def _patience() -> float:
+    """Seconds that one rank waits for the others: those of their group, of which torch says so in private alone."""
+    backend: Any = dist.group.WORLD._get_backend(torch.device("cpu"))
+    seconds: float = getattr(getattr(backend, "options", None), "_timeout", default_pg_timeout).total_seconds()
+    return seconds
 
 
 class _Opened(NamedTuple):
@@ -164,30 +184,36 @@ def _opened(n_bytes: int, left: ExitStack) -> _Opened | None:
 
 
 def _connected(name: bytes) -> list[socket.socket]:
-    one = socket.socket(socket.AF_UNIX)
-    one.settimeout(MEETING)
-    try:
-        one.connect(name)
-    except OSError:  # of another machine
-        one.close()
-        return []
+    """None where nobody listens there: on another machine."""
+    with ExitStack() as unless:
+        try:
+            one = unless.enter_context(socket.socket(socket.AF_UNIX))
+            one.settimeout(MEETING)
+            one.connect(name)
+        except OSError:
+            return []
+        unless.pop_all()
     return [one]
 
 
-def _met(opened: _Opened | None, sockets: list[socket.socket], left: ExitStack) -> tuple[int, list[socket.socket]]:
-    """(the memory's handle, sockets as :class:`Neighbours` has them), of sockets that are connected."""
-    if opened is None:
-        _, (handle,), _, _ = socket.recv_fds(sockets[0], 1, 1)
-        left.callback(os.close, handle)
-    else:
-        handle = opened.handle
-        while len(sockets) < n_ranks() - 1:
-            one, _ = opened.listening.accept()
-            if struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1] == os.getuid():
-                socket.send_fds(one, [b"+"], [handle])
-                sockets.append(one)
-            else:  # another user's, who found the name
-                one.close()
-    for one in sockets:
-        one.settimeout(WAITING)
-    return handle, sockets
+def _met(opened: _Opened | None, sockets: list[socket.socket], left: ExitStack, n_bytes: int) -> mmap.mmap | None:
+    """The memory, and in ``sockets`` those that :class:`Neighbours` has, of ranks that are connected; None where it fails."""
+    try:
+        if opened is None:
+            _, (handle,), _, _ = socket.recv_fds(sockets[0], 1, 1)
+            left.callback(os.close, handle)
+        else:
+            handle = opened.handle
+            while len(sockets) < n_ranks() - 1:
+                one, _ = opened.listening.accept()
+                if struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1] == os.geteuid():
+                    sockets.append(one)
+                    socket.send_fds(one, [b"+"], [handle])
+                else:  # another user's, who found the name
+                    one.close()
+        for one in sockets:
+            one.settimeout(_patience())
+        return mmap.mmap(handle, n_bytes)
+    except (OSError, ValueError) as error:
+        logger.info("No memory for ranks to share: %s", error)
+        return None

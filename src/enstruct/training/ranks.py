@@ -112,6 +112,8 @@ def check_alone(what: str, remedy: str) -> None:
 
 def of_first(content: Any) -> Any:
     """What rank 0 has of it; each has to call this."""
+    if n_ranks() == 1:
+        return content
     sent = [content]
     together(partial(dist.broadcast_object_list, sent, src=0))
     return sent[0]
@@ -119,6 +121,8 @@ def of_first(content: Any) -> Any:
 
 def on_all(flag: bool) -> bool:
     """Whether it holds on all ranks of a group of processors; each has to call this, and none goes on before all have."""
+    if n_ranks() == 1:
+        return flag
     flags = torch.tensor([float(flag)])
     together(partial(dist.all_reduce, flags, dist.ReduceOp.MIN))
     return bool(flags.item())
@@ -126,7 +130,8 @@ def on_all(flag: bool) -> bool:
 
 def add_up(numbers: Tensor) -> None:
     """In place, over all ranks; each has to call this."""
-    together(partial(dist.all_reduce, numbers))
+    if n_ranks() > 1:
+        together(partial(dist.all_reduce, numbers))
 
 
 @torch.no_grad()

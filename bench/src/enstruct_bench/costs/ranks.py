@@ -16,10 +16,10 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import torch
 import torch.distributed as dist
 
 from enstruct import EnergyMultiLabelClassifier
@@ -27,6 +27,7 @@ from enstruct.cli.ranks import launched
 from enstruct.data.load import load_splits
 from enstruct.environment import environment
 from enstruct.files import write_json
+from enstruct.training.ranks import add_up, alone, n_ranks, on_all
 from enstruct_bench.comparison.provenance import present_commit
 
 EPOCHS, WARM = 6, 2
@@ -44,18 +45,28 @@ def trained(data: str, method: str, batch: int) -> float:
     return len(train) * len(seconds) / sum(seconds)
 
 
+def beside_others(data: str, method: str, batch: int) -> float:
+    """Rows a second of all processes of the group, each of which trains by itself, on batches of its share of the rows."""
+    n = n_ranks()
+    on_all(True)  # all begin together
+    with alone():
+        speed = torch.tensor(trained(data, method, batch // n))
+    add_up(speed)
+    return float(speed)
+
+
 def measured(data: str, method: str, batch: int) -> dict[str, Any]:
     group = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    one, two = (speed_of(data, method, batch, launcher) for launcher in ([], group))
-    with ThreadPoolExecutor(2) as side_by_side:
-        apart = sum(side_by_side.map(lambda _: speed_of(data, method, batch // 2, []), range(2)))
+    one, two, apart = (
+        speed_of(data, method, batch, launcher, how) for launcher, how in (([], "--one"), (group, "--one"), (group, "--apart"))
+    )
     return {"data": data, "method": method, "batch": batch, "one": one, "two": two, "apart": apart}
 
 
-def speed_of(data: str, method: str, batch: int, launcher: list[str]) -> float:
-    """Rows a second of a process, or of those that the launcher starts together."""
+def speed_of(data: str, method: str, batch: int, launcher: list[str], how: str) -> float:
+    """Rows a second of a process, or of those that the launcher starts, together."""
     what = ["--data", data, "--methods", method, "--batches", str(batch)]
-    command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", *what, "--one"]
+    command = [sys.executable, *launcher, "-m", "enstruct_bench.costs.ranks", *what, how]
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return float(said.rsplit(MARK, 1)[1].split()[0])
 
@@ -71,11 +82,14 @@ def main() -> None:
     parser.add_argument("--methods", default="cross-entropy,seal-nce")
     parser.add_argument("--batches", type=sizes, default=[256, 1024], help="rows of a batch of both together")
     parser.add_argument("--one", action="store_true", help="be one of the processes, and print what they reach")
+    parser.add_argument(
+        "--apart", action="store_true", help="be one that trains alone beside the others, on its share of a batch"
+    )
     parser.add_argument("--out", type=Path, default=Path("results/benchmark-ranks.json"))
     options = parser.parse_args()
-    if options.one:
+    if options.one or options.apart:
         with launched() as first:
-            speed = trained(options.data, options.methods, options.batches[0])
+            speed = (beside_others if options.apart else trained)(options.data, options.methods, options.batches[0])
             if first:
                 print(MARK + json.dumps(speed))
             if dist.is_initialized():
