@@ -153,9 +153,9 @@ def neighbours(size: int, dtype: torch.dtype) -> Neighbours | None:
 
 def _patience() -> float:
     """Seconds that one rank waits for the others: those of their group, of which torch says so in private alone."""
-    backend: Any = dist.group.WORLD._get_backend(torch.device("cpu"))
-    seconds: float = getattr(getattr(backend, "options", None), "_timeout", default_pg_timeout).total_seconds()
-    return seconds
+    group: Any = dist.group.WORLD
+    options = getattr(group._get_backend(torch.device("cpu")), "options", None)
+    return float(getattr(options, "_timeout", default_pg_timeout).total_seconds())
 
 
 class _Opened(NamedTuple):
