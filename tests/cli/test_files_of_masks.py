@@ -126,7 +126,7 @@ def test_marked_pixels(files, capsys):
         (
             "small",
             lambda folder: Image.fromarray(grey[:4]).save(folder / f"{test.names[1]}.png"),
-            "is 4x16, but its image is 16x16",
+            "has 4 rows and 16 columns, but its image 16 and 16: save it",
         ),
         ("colours", lambda folder: Image.new("RGB", (16, 16), "red").save(folder / f"{test.names[1]}.png"), "in colours"),
     ):
@@ -156,7 +156,7 @@ def test_rules(files, capsys):
     for path in (files / "found").iterdir():
         assert 0.01 <= (read_mask(path) == 1).mean() <= 0.6
     for line, message in (
-        ("connected 255", "Unknown class in a rule '255'"),
+        ("connected 255", "Unknown class '255'"),
         (
             "within 1: rows 0% to 10%",
             "20 of the 20 training masks that it is about break the rule 1 lies in 0 to 10% of the rows",

@@ -132,7 +132,7 @@ def test_rules_and_known_tags(files, capsys):
         assert main(["predict", "model", "test.conll", *others]) == 2
         assert message in capsys.readouterr().err
     for line, message in (
-        ("at most one: PERSON", "Unknown type in a rule 'PERSON'"),
+        ("at most one: PERSON", "Unknown type 'PERSON'"),
         ("a b", "rules.txt, line 1"),
         ("starts: B-PER", "break the rule"),
     ):

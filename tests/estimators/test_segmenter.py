@@ -459,7 +459,7 @@ def test_no_mask_breaks_a_rule(tmp_path, pictures):
         assert answer.mean() >= 0.9
     preferred.set_params(rules=Soft(Size(1, 0.9, 1.0), 1e-3))
     assert np.array_equal(preferred.predict(images), preferred.set_params(rules=None).predict(images))
-    with pytest.raises(ConfigError, match="class in a rule '7'"):
+    with pytest.raises(ConfigError, match="Unknown class '7'"):
         EnergySegmenter("cross-entropy", max_epochs=1, rules=Connected(7), **FAST).fit(images, masks)
     with pytest.raises(ConfigError, match="rules"):
         EnergySegmenter("cross-entropy", rules="connected", **FAST).fit(images, masks)

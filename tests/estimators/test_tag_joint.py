@@ -11,10 +11,13 @@ from tests.generated import make_sentences
 from enstruct import EnergySequenceTagger
 from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError
+from enstruct.estimators.tag_format import TagFormat
+from enstruct.estimators.tag_joint import TagJoint
 from enstruct.estimators.tag_rules import tag_system
 from enstruct.inference.chain import energies
+from enstruct.joint.chain import ChainJoint, Costs, Links, linked
 from enstruct.rules import Soft
-from enstruct.rules.tags import AtMostOnce, Gazetteer, NeverFollows, tag_may_be
+from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts, tag_may_be
 
 SMALL = {"hidden": 12, "embedding_dim": 8, "dropout": 0.1, "learning_rate": 0.02, "random_state": 0, "max_epochs": 6}
 WORDS, TAGS = make_sentences(120)
@@ -289,7 +292,7 @@ def test_what_cannot_be_told_is_refused(tagger):
     assert tagger.predict(NEW, known=known) == tagger.predict(NEW, known=[[None] * len(row) for row in NEW])
     with pytest.raises(ConfigError, match="best sequence"):
         tagger.predict(NEW, known=[[None] * len(row) for row in NEW], decision="greedy")
-    with pytest.raises(ConfigError, match="type in a rule"):
+    with pytest.raises(ConfigError, match="Unknown type"):
         EnergySequenceTagger("cross-entropy", **SMALL, rules=AtMostOnce("none")).fit(WORDS, TAGS)
 
 
@@ -375,3 +378,88 @@ def test_log_probabilities_are_those_of_the_probabilities_under_rules(method):
     ).fit(WORDS, TAGS)
     for logs, p in zip(tagger.decision_function(NEW), tagger.predict_proba(NEW), strict=True):
         np.testing.assert_allclose(np.exp(logs), p, atol=1e-6)
+
+
+FORMAT = TagFormat.fit([["O", "B-P", "I-P", "B-Q", "I-Q"]], "IOB2")
+LENGTH = 4
+
+
+def legal_iob2(row):
+    return all(tag[0] != "I" or (t and row[t - 1][1:] == tag[1:]) for t, tag in enumerate(row))
+
+
+EVERY = [row for row in itertools.product(sorted(FORMAT.user_tags), repeat=LENGTH) if legal_iob2(row)]
+
+
+def random_rules(rng):
+    """One to three rules, and the same as Python says them of a sequence of the user's tags."""
+    tags, out = sorted(FORMAT.user_tags), []
+    for _ in range(rng.integers(1, 4)):
+        a, b = rng.choice(tags, 2)
+        some = sorted({str(one) for one in rng.choice(tags, 3)})
+        kind = str(rng.choice(["P", "Q"]))
+        options = [
+            (NeverFollows(a, b), lambda y, a=a, b=b: (a, b) not in set(itertools.pairwise(y))),
+            (
+                OnlyFollows(b, some),
+                lambda y, b=b, some=some: all(one != b or (t and y[t - 1] in some) for t, one in enumerate(y)),
+            ),
+            (Starts(some), lambda y, some=some: y[0] in some),
+            (Ends(some), lambda y, some=some: y[-1] in some),
+            (AtMostOnce(kind), lambda y, kind=kind: y.count(f"B-{kind}") <= 1),
+            (Gazetteer(kind, ["w1 w2"]), lambda y, kind=kind: y[1:] == (f"B-{kind}", f"I-{kind}", y[3]) and y[3] != f"I-{kind}"),
+            (Gazetteer(kind, ["w2"], must=False), lambda y, kind=kind: y[2][2:] != kind),
+        ]
+        phrased = any(isinstance(rule, Gazetteer) for rule, _ in out)  # of several some give way
+        out.append(options[rng.integers(len(options) - 2 * phrased)])
+    return [rule for rule, _ in out], lambda y: all(holds(y) for _, holds in out)
+
+
+def random_joint(rng, rules):
+    """A sentence of made-up potentials, and the energy of each of its sequences."""
+    n = len(FORMAT.tags)
+    system = tag_system(rules, FORMAT)
+    parts = [torch.from_numpy(rng.standard_normal(shape)) for shape in ((n, n), (n,), (n,))]
+    values = torch.log_softmax(torch.from_numpy(2 * rng.standard_normal((1, LENGTH, n))), 2)
+    plain = linked(values, torch.ones(1, LENGTH, dtype=torch.bool), Links(torch.ones(()), *parts))
+    joint = ChainJoint(
+        [(np.zeros(1, dtype=np.intp), Costs.of(system.follow, system.start, system.end).within(plain))], np.array([0, LENGTH]), n
+    )
+    encoded = torch.from_numpy(np.stack(FORMAT.encode([list(row) for row in EVERY]).split()))
+    wide = plain._replace(unary=plain.unary.expand(len(EVERY), -1, -1), there=plain.there.expand(len(EVERY), -1))
+    return TagJoint(FORMAT, system, joint, [[f"w{t}" for t in range(LENGTH)]]), energies(wide, encoded).numpy(), encoded.numpy()
+
+
+def test_random_rules_and_told_tags_against_all_sequences():
+    """The best sequence is the enumerated one, marginals are those of the enumerated distribution, no sample breaks a rule, and
+    what is refused has no sequence."""
+    rng, counts = np.random.default_rng(0), {"systems": 0, "refused": 0, "outputs": 0}
+    for seed in range(250):
+        rules, holds = random_rules(rng)
+        try:
+            joint, energy, encoded = random_joint(rng, rules)
+        except ConfigError:  # no sentence of any length
+            assert not any(map(holds, EVERY))
+            continue
+        truth = EVERY[rng.integers(len(EVERY))]
+        for known in ([None] * LENGTH, [tag if rng.random() < 0.4 else None for tag in truth]):
+            fits = np.array([holds(y) and all(k is None or k == a for k, a in zip(known, y, strict=True)) for y in EVERY])
+            counts["systems"] += 1
+            if not fits.any():
+                with pytest.raises(DataError):
+                    joint.best([known])
+                with pytest.raises(DataError):
+                    joint.samples(1, seed, [known])
+                counts["refused"] += 1
+                continue
+            best = tuple(FORMAT.names(joint.best([known]))[0])
+            assert FORMAT.as_given([list(best)])[0] == list(EVERY[np.flatnonzero(fits)[energy[fits].argmin()]])
+            weight = np.exp(-(energy[fits] - energy[fits].min()))
+            share = np.stack([(weight[:, None] * (encoded[fits] == k)).sum(0) / weight.sum() for k in range(len(FORMAT.tags))], 1)
+            np.testing.assert_allclose(joint.marginals([known]), share, atol=1e-9)
+            for drawn in joint.samples(20, seed, [known]):
+                y = tuple(FORMAT.as_given(FORMAT.names(drawn))[0])
+                assert fits[EVERY.index(y)]
+                counts["outputs"] += 1
+    assert counts["outputs"] > 4000
+    assert 10 < counts["refused"] < counts["systems"] / 2

@@ -139,3 +139,14 @@ def test_the_nearest_set_is_the_cheapest_change():
         y = chosen[row] == 1
         away = abs(p[row] - (p[row][y].min() + p[row][~y].max()) / 2)
         assert ((answer != chosen[row]) @ away) <= ((sets != chosen[row]) @ away).min() + 5 * closest.LEAST
+
+
+def test_a_program_without_answer_names_row_told_labels_and_rules():
+    """No two of three, among so many labels that sets are not listed: that two are missing is seen by no rule alone."""
+    rules = [Excludes(0, 1), Excludes(1, 2), Excludes(0, 2), AtLeast(2, [0, 1, 2, 3]), AtMost(30, range(60))]
+    known = np.full((2, 60), np.nan)
+    known[1, [3, 7]] = 0, 1
+    message = r"told of row 1 \(not 3, 7\) leaves no label set that keeps 0, 1 exclude one another; .* \(and 2 more\): tell less"
+    with pytest.raises(DataError, match=message) as found:
+        best(RuleSystem.of(rules, range(60)), np.zeros((2, 60)), known)
+    assert len(str(found.value)) < 300

@@ -3,7 +3,7 @@ import pytest
 from tests.rules.rule_truth import legal_sets, random_rule
 
 from enstruct.errors import DataError
-from enstruct.rules import AtLeast, Exactly, Excludes, Hierarchy, Implies, RuleSystem
+from enstruct.rules import AtLeast, AtMost, Exactly, Excludes, Hierarchy, Implies, RuleSystem
 from enstruct.rules.follow import follow
 
 nan = np.nan
@@ -53,3 +53,12 @@ def test_contradictions_beyond_propagation_are_found():
     with pytest.raises(DataError, match="row 0"):
         follow(system, np.array([[nan, nan, 1.0]]))
     np.testing.assert_array_equal(follow(system, np.array([[1.0, nan, nan]])), [[1, 1, 0]])
+
+
+def test_long_names_leave_the_rule_readable():
+    names = [f"Metabolism of amino acids number {i}" for i in range(8)]
+    system = RuleSystem.of(AtMost(3, names), names)
+    with pytest.raises(DataError, match=r"in row 0, which breaks the rule at most 3 of 'Metabolism") as found:
+        follow(system, np.ones((1, 8)))
+    assert len(str(found.value)) < 300
+    assert str(found.value).endswith(": mend one of them.")

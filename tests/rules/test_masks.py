@@ -103,13 +103,13 @@ def test_what_is_told_outside_of_a_box_is_refused():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (Connected(2), "class in a rule '2'"),
+        (Connected(2), r"The rule Connected\(value=2, pieces=1\): Unknown class '2'"),
         (Connected(1, 0), "at least one piece"),
         (Size(1, 0.5, 0.2), "shares from 0 to 1"),
         (Within(1, 0, 0, 2, 1), "shares from 0 to 1"),
         ([Connected(0), Connected(1)], "Every class has a rule"),
         ("connected", "enstruct.rules.masks"),
-        (Connected(torch.tensor([1.0, 2.0])), "class in a rule"),
+        (Connected(torch.tensor([1.0, 2.0])), "Unknown class"),
         (Connected(1, 1.5), "at least one piece"),
         (Size(1, "0", 1.0), "shares are numbers"),
     ],

@@ -175,16 +175,17 @@ def test_plain_tags():
     ("rule", "message"),
     [
         (NeverFollows("B-P", "B-R"), "'B-R'"),
-        (AtMostOnce("R"), "type in a rule 'R'"),
+        (AtMostOnce("R"), "a sentence: Unknown type 'R'"),
         (Starts("O"), "a list"),
         (Starts(["I-P"]), "No sentence meets this rule: sentences start with 'I-P'. Drop"),
         (
             [AtMostOnce("Q"), Starts(["O"]), NeverFollows("O", "B-P"), Ends(["O"]), Ends(["B-P", "I-P"])],
             "No sentence meets these rules together: sentences end with 'O'; sentences end with 'B-P' or 'I-P'. Drop or mend",
         ),
+        (Gazetteer("P", ["", " "]), "The gazetteer of 'P' has no phrases: leave it out"),
         ("O", "enstruct.rules.tags"),
         (Soft(Excludes("B-P", "B-Q"), 1.0), "enstruct.rules.tags"),
-        (Soft(AtMostOnce("R"), 1.0), "type in a rule 'R'"),
+        (Soft(AtMostOnce("R"), 1.0), "a sentence: Unknown type 'R'"),
         ([AtMostOnce("P")] * 6, "At most 5"),
     ],
 )

@@ -58,7 +58,7 @@ class Hierarchy:
             return [*sorter.static_order()]
         except CycleError as error:
             around = " above ".join(map(str, error.args[1][:6]))
-            raise DataError(f"The label hierarchy contains a cycle: {around}.") from None
+            raise DataError(f"The label hierarchy contains a cycle: {around}. Leave one of these edges out.") from None
 
     def check(self) -> None:
         """DataError for an edge to a label that is none, and for a cycle."""

@@ -210,7 +210,8 @@ def read_scribbles(folder: Path | str, data: Pictures) -> list[NDArray[np.float6
         if not one_band and (shades[..., :3] != shades[..., :1]).any():
             raise ParseError("marks pixels in colours: use the greys of the training masks.", files[name])
         if indexed.shape != grid.shape:
-            raise ParseError("is {}x{}, but its image is {}x{}.".format(*indexed.shape, *grid.shape), files[name])
+            sizes = "has {} rows and {} columns, but its image {} and {}: save it in its image's size."
+            raise ParseError(sizes.format(*indexed.shape, *grid.shape), files[name])
         marked = (shades[..., 3] > 0) & (indexed != UNMARKED)
         grid[marked] = indexed[marked]
     return out

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from enstruct.errors import DataError, EnstructError, shortened
+from enstruct.errors import DataError, EnstructError, shortened, shown
 from enstruct.rules.follow import agreeing, follow
 from enstruct.rules.marginals import raised
 from enstruct.rules.system import Group, RuleSystem
@@ -45,7 +45,8 @@ def best(
         elif (bounds := _bounds(system, group)) is not None:
             out[few], there_is = of_size(scores[few], told[few], *bounds)
             if not there_is.all():
-                raise _none_left(system, group, int(named[rows[int(np.argmin(there_is))]]))
+                at = rows[int(np.argmin(there_is))]
+                raise _none_left(system, group, told[at, group.labels], int(named[at]))
         else:
             for row in rows:
                 some = row, group.labels
@@ -76,9 +77,15 @@ def of_size(
     return (place < size[:, None]).astype(np.uint8), possible
 
 
-def _none_left(system: RuleSystem, group: Group, row: int) -> DataError:
-    words = shortened(system.words(int(group.rows[0])), 120)
-    return DataError(f"What is told of row {row} leaves no label set that keeps the rules about {words}: tell less, or mend it.")
+def _none_left(system: RuleSystem, group: Group, told: NDArray[np.float64], row: int) -> DataError:
+    """``told``: of the group's labels."""
+    some = np.flatnonzero(~np.isnan(told))
+    parts = [f"{'' if told[i] else 'not '}{shown(system.names[group.labels[i]], 20)}" for i in some[:3]]
+    said = f" ({', '.join(parts)}{' ...' if len(some) > 3 else ''})" if parts else ""
+    rules = list(dict.fromkeys(system.words(int(k)) for k in group.rows if system.binds[k]))
+    words = "; ".join(shortened(one, 120 // min(len(rules), 3)) for one in rules[:3])
+    also = f" (and {len(rules) - 3} more)" if len(rules) > 3 else ""
+    return DataError(f"What is told of row {row}{said} leaves no label set that keeps {words}{also}: tell less, or mend one.")
 
 
 def _by_program(
@@ -99,7 +106,7 @@ def _by_program(
         options={"mip_rel_gap": 0.0},
     )
     if result.status == 2:
-        raise _none_left(system, group, row)
+        raise _none_left(system, group, told, row)
     if result.x is None:
         raise EnstructError(f"The integer program of row {row} ended without an answer ({result.message}).")
     return np.asarray(np.rint(result.x[: len(scores)])).astype(np.uint8)

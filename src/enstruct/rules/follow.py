@@ -114,7 +114,7 @@ def _explained(system: RuleSystem, known: NDArray[Any], row: int) -> str:
         if _follow(system, fewer)[1][0]:
             kept = fewer
     left = np.flatnonzero(~np.isnan(kept[0]) & system.tied)
-    parts = [f"{'' if kept[0, i] else 'not '}{shown(system.names[i], 30)}" for i in left[:4]]
+    parts = [f"{'' if kept[0, i] else 'not '}{shown(system.names[i], 20)}" for i in left[:4]]
     rule = _broken_rule(system, kept)
     return (
         f"known tells {', '.join(parts)}{' ...' if len(left) > 4 else ''} in row {row}, which breaks the rule "

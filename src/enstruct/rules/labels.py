@@ -59,6 +59,8 @@ class Implies:
     then: Any
 
     def inequalities(self, number: Number) -> list[Inequality]:
+        if not (_several(self.when) and _several(self.then)):
+            raise ConfigError(f"The rule Implies({shown(self.when, 40)}, {shown(self.then, 40)}) needs a label on either side.")
         when = [_literal(one, number) for one in _several(self.when)]
         given = [(i, not there) for i, there in when]  # not all of "when", or the consequence
         return [_clause([*given, _literal(one, number)], 1, self) for one in _several(self.then)]
@@ -129,6 +131,8 @@ class Requires:
     any_of: Any
 
     def inequalities(self, number: Number) -> list[Inequality]:
+        if not _several(self.any_of):
+            raise ConfigError(f"The rule Requires({shown(self.label)}, {shown(self.any_of)}) needs labels of which there is one.")
         i, there = _literal(self.label, number)
         return [_clause([(i, not there), *(_literal(one, number) for one in _several(self.any_of))], 1, self)]
 

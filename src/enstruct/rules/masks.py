@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from enstruct.errors import ConfigError, DataError, unknown_name
+from enstruct.errors import ConfigError, DataError, shortened, unknown_name
 from enstruct.rules.mask_areas import leave_an_image
 from enstruct.rules.mask_program import SECONDS, ClassOf, cheapest
 from enstruct.rules.mask_repairs import Grid, repaired
@@ -94,7 +94,8 @@ class MaskRules:
             if not isinstance(rule, MASK_RULES):
                 raise ConfigError(f"rules= of a segmenter takes rules of enstruct.rules.masks, not {rule!r:.80}.")
             if not is_whole(rule.value) or rule.value not in classes:
-                raise ConfigError(str(unknown_name("class in a rule", str(rule.value), [str(one) for one in classes])))
+                names = [str(one) for one in classes]
+                raise ConfigError(f"The rule {shortened(repr(rule), 100)}: {unknown_name('class', str(rule.value), names)}")
             if isinstance(rule, Connected) and not (is_whole(rule.pieces) and rule.pieces >= 1):
                 raise ConfigError(f"The rule {rule}: at least one piece.")
             shares = [value for name, value in vars(rule).items() if name not in ("value", "pieces")]

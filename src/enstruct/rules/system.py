@@ -82,7 +82,10 @@ class RuleSystem:
             tree = bare(rule)
             if isinstance(tree, Hierarchy):
                 if not is_whole(tree.n_labels) or tree.n_labels != len(names):
-                    raise ConfigError(f"rules= has a hierarchy of {shown(tree.n_labels)} labels, and there are {len(names)}.")
+                    raise ConfigError(
+                        f"rules= has a hierarchy of {shown(tree.n_labels)} labels, and there are {len(names)}: make it "
+                        f"Hierarchy({len(names)}, edges), by the numbers of their columns."
+                    )
                 tree.check()
             weight = rule.weight if isinstance(rule, Soft) else np.inf
             number = partial(label_number, numbers, rule)

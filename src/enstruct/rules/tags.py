@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from enstruct.errors import ConfigError, shown, unknown_name
+from enstruct.errors import ConfigError, shortened, shown, unknown_name
 from enstruct.rules.smallest import refused, smallest_conflict
 from enstruct.rules.soft import Soft, bare
 
@@ -141,7 +141,7 @@ class TagSystem:
 
         def places(tag: str) -> NDArray[np.bool_]:
             if tag not in known:
-                raise ConfigError(str(unknown_name("tag in a rule", str(tag), known)))
+                raise ConfigError(f"{shortened(str(given), 100)}: {unknown_name('tag', str(tag), known)}")
             return np.array([tag_may_be(tag, one, scheme) for one in tags])
 
         def any_of(several: Sequence[str], where: Callable[[str], NDArray[np.bool_]] = places) -> NDArray[np.bool_]:
@@ -164,7 +164,7 @@ class TagSystem:
         for given in several:
             rule, weight = bare(given), min(float(given.weight), HEAVIEST) if isinstance(given, Soft) else np.inf
             if isinstance(rule, (AtMostOnce, Gazetteer)) and rule.type not in types:
-                raise ConfigError(str(unknown_name("type in a rule", str(rule.type), types)))
+                raise ConfigError(f"{shortened(str(given), 100)}: {unknown_name('type', str(rule.type), types)}")
             match rule:
                 case NeverFollows(before, tag):
                     follow[places(before)[:, None] & behind(tag)] += weight
@@ -181,6 +181,8 @@ class TagSystem:
                 case Gazetteer(_, phrases):
                     if isinstance(phrases, str) or not all(isinstance(phrase, str) for phrase in phrases):
                         raise ConfigError(f"{str(rule)[:80]}: phrases are a list of texts, as ['New York', 'Rome'].")
+                    if not any(phrase.split() for phrase in phrases):
+                        raise ConfigError(f"The gazetteer of {shown(rule.type)} has no phrases: leave it out.")
                     by_length: dict[int, set[tuple[str, ...]]] = {}
                     for words in filter(None, (tuple(phrase.split()) for phrase in phrases)):
                         by_length.setdefault(len(words), set()).add(words)
