@@ -177,3 +177,11 @@ def test_the_log_says_what_is_approximate(caplog):
     with caplog.at_level("INFO", logger="enstruct"):
         system_of([AtMost(7, range(20)), Implies(0, 1)], labels)
     assert "Rules tie 20 labels" in caplog.text
+
+
+def test_a_rule_that_the_first_pass_breaks_often_is_refused():
+    model = EnergyMultiLabelClassifier("cross-entropy", hidden=8, rules=Excludes("b", "d"), random_state=0)
+    both = [["b", "d"], ["a"]] * 20
+    with pytest.raises(DataError, match=r"20 of the .* rows that it is about break the rule 'b', 'd' exclude one another"):
+        model.partial_fit(X[:40], both, classes=NAMES)
+    assert not hasattr(model, "predictor_")

@@ -16,7 +16,7 @@ from enstruct.estimators.image_format import pictures as pictures_of
 from enstruct.joint import pixels
 from enstruct.methods.masks import MASK_METHODS
 from enstruct.rules import Soft
-from enstruct.rules.masks import Connected, MaskRules, Size
+from enstruct.rules.masks import Connected, MaskRules, Size, Within
 from enstruct.spaces import MaskSpace
 from enstruct.training.batches import to_batch
 
@@ -489,3 +489,11 @@ def test_without_a_pixel_of_background_greys_are_cut_too_low():
         EnergySegmenter("cross-entropy", binarise=10, max_epochs=1).fit(images, [np.where(mask, 255, 200) for mask in masks])
     with pytest.raises(DataError, match=r"No training mask .* The largest value there is 90: choose binarise= below it"):
         EnergySegmenter("cross-entropy", binarise=128, max_epochs=1).fit(images, [90 * mask for mask in masks])
+
+
+def test_rules_that_the_first_pass_breaks_often_are_refused():
+    images, masks = ellipses(8, 12)
+    with pytest.raises(DataError, match="training masks that it is about break the rule"):
+        EnergySegmenter("cross-entropy", rules=Size(1, 0.9, 1.0), **FAST).partial_fit(images, masks)
+    with pytest.raises(ConfigError, match="No mask"):
+        EnergySegmenter("cross-entropy", rules=[Size(1, 0.9, 1.0), Within(1, bottom=0.1)], **FAST).partial_fit(images, masks)

@@ -463,3 +463,11 @@ def test_random_rules_and_told_tags_against_all_sequences():
                 counts["outputs"] += 1
     assert counts["outputs"] > 4000
     assert 10 < counts["refused"] < counts["systems"] / 2
+
+
+def test_rules_that_the_first_pass_breaks_often_are_refused():
+    tagger = EnergySequenceTagger("cross-entropy", rules=AtMostOnce("PER"), **SMALL)
+    doubled = [[*row, *row] for row in TAGS[:20]], [[*row, *row] for row in WORDS[:20]]
+    with pytest.raises(DataError, match="training sentences that it is about break the rule at most one 'PER'"):
+        tagger.partial_fit(doubled[1], doubled[0])
+    assert not hasattr(tagger, "predictor_")

@@ -211,6 +211,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             self._decide_by(LabelRules())
             self.history_ = []
         rows = label_rows(X, y, sample_weight, self.data_.labels, self.class_weight)
+        if new and (system := system_of(self.rules, self.data_.labels)) is not None:
+            system.check_rows(rows.Y)
         unit = self._weight_unit(1.0 if rows.weight is None else rows.weight)
         weight = None if rows.weight is None else rows.weight / unit
         rows = merge_duplicates(Rows(rows.X, rows.Y, weight), even=False)

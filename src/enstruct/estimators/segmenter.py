@@ -203,10 +203,7 @@ class EnergySegmenter(EnergyEstimator):
         if not goes_on:
             self._learn_formats(train, [*train.masks, *held_out.masks], self.classes)
         self.masks_.check_training(train.masks)
-        rules = MaskRules.of(self.rules, self.masks_.classes)
-        if rules is not None:
-            rules.check_possible(mask.shape for mask in train.masks)
-            rules.check_masks([self.masks_.encode([mask], first=i)[0] for i, mask in enumerate(train.masks)])
+        self._check_rules(train)
         if self.ignore is not None and all((mask == self.ignore).all() for mask in held_out.masks):
             raise DataError("Every pixel of the validation masks is ignored: nothing tells when training should end.")
         if self.decision == "threshold" and len(self.classes_) > 2:
@@ -236,6 +233,7 @@ class EnergySegmenter(EnergyEstimator):
         batch = pictures(X, y, sample_weight)
         if new:
             self._learn_formats(batch, batch.masks, self.classes if classes is None else classes)
+            self._check_rules(batch)
             self.history_, self.threshold_, self.decision_, self.decision_scores_ = [], None, "greedy", {}
             self.field_ = Field.before()
         rows = self._rows(batch, None, self._weight_unit(batch.weight), augment=self.augment)
@@ -249,6 +247,13 @@ class EnergySegmenter(EnergyEstimator):
         self.images_ = ImageFormat.fit(train.images, size)
         self.masks_ = MaskFormat.fit(masks, classes, self.ignore, self.binarise)
         self.classes_ = np.array(self.masks_.classes)
+
+    def _check_rules(self, train: Pictures) -> None:
+        """ConfigError for rules that no mask of these sizes meets, DataError for one that these masks break often."""
+        rules = MaskRules.of(self.rules, self.masks_.classes)
+        if rules is not None:
+            rules.check_possible(mask.shape for mask in train.masks)
+            rules.check_masks([self.masks_.encode([mask], first=i)[0] for i, mask in enumerate(train.masks)])
 
     def _rows(
         self, labelled: Pictures, shares: tuple[float, ...] | None, unit: float | None = None, augment: bool = False

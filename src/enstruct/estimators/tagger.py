@@ -281,6 +281,7 @@ class EnergySequenceTagger(EnergyEstimator):
             self.metric_ = self.tags_.metric(self.metric)
             self.history_, self.links_ = [], None
             self._take_rules()
+            check_sentences(self.rules, self.tags_, [pair.tokens for pair in pairs], [pair.tags for pair in pairs])
             self._choose_decision(None, [])
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
         rows = tagged_rows(pairs, self.tokens_, self.tags_, unit, open_holes=method.takes_several)
