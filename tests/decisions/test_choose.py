@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from enstruct.decisions.choose import RULES, Comparison, cross_validate, fit_rule, make_rule
+from enstruct.decisions.choose import FAVOURITE, RULES, Comparison, cross_validate, fit_rule, make_rule
 from enstruct.errors import ConfigError
 from enstruct.metrics import rowwise_f1
 
@@ -76,3 +76,14 @@ def test_weights_count_in_the_choice():
     plain, heavy = (cross_validate(("threshold", "top-k"), p, sparse.csr_matrix(y), weight=w) for w in (None, weight))
     assert (plain.best(), heavy.best()) == ("threshold", "top-k")
     assert heavy.scores["top-k"] == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize(("errors", "chosen"), [(0.95, FAVOURITE), (1.05, "threshold")])
+def test_the_favourite_gives_way_to_a_lead_of_more_than_one_standard_error(errors, chosen):
+    spread = np.tile([-0.2, 0.2], 25)
+    error = np.std(spread, ddof=1) / np.sqrt(len(spread))
+    lead = spread + errors * error
+    assert Comparison({FAVOURITE: 0.5, "threshold": 0.6}, {FAVOURITE: np.zeros(50), "threshold": lead}).best() == chosen
+    # weights are proportions
+    heavy = Comparison({FAVOURITE: 0.5, "threshold": 0.6}, {FAVOURITE: np.zeros(50), "threshold": lead}, np.full(50, 2.0))
+    assert heavy.best() == chosen

@@ -166,3 +166,41 @@ def test_impossible_is_far_from_everything():
     chain = STRICT.within(linked(torch.zeros(1, 2, K), torch.ones(1, 2, dtype=torch.bool), Links.none(K)))
     assert float(energies(chain, torch.tensor([[0, 2]]))) >= IMPOSSIBLE
     assert float(log_partition(chain)) == pytest.approx(np.log(3), abs=1e-5)  # 00, 01, 21
+
+
+def told_sequences(rng, n=40, length=4):
+    """(log_q, allowed, offsets) of sentences of known tags that STRICT allows, drawn apart from log_q."""
+    every = [y for y in itertools.product(range(K), repeat=length) if possible(y)]
+    tags = np.concatenate([every[k] for k in rng.integers(0, len(every), n)])
+    logits = rng.normal(size=(len(tags), K))
+    return (
+        logits - np.log(np.exp(logits).sum(1, keepdims=True)),
+        np.arange(K) == tags[:, None],
+        np.arange(0, len(tags) + 1, length),
+    )
+
+
+def possible(y):
+    ends = STRICT.start[y[0]] + STRICT.end[y[-1]]
+    return bool(np.isfinite(float(ends + sum(STRICT.follow[a, b] for a, b in itertools.pairwise(y)))))
+
+
+def test_links_are_where_the_likelihood_and_their_squares_balance():
+    """The slope of -log p of the sentences is that of a square of 1 costing one nat, the other way."""
+    q, allowed, offsets = told_sequences(np.random.default_rng(3))
+    links = Links(*(part.clone().requires_grad_() for part in fit_links(q, allowed, offsets, STRICT)))
+    ((_, values, there),) = padded(q, offsets)
+    chain = STRICT.within(linked(values, there, links))
+    tags = torch.from_numpy(allowed.argmax(1).reshape(len(offsets) - 1, -1))
+    (log_partition(chain) + energies(chain, tags)).sum().backward()
+    for part, at in zip(links, Links.none(K), strict=True):
+        torch.testing.assert_close(part.grad, -2 * (part.detach() - at), atol=2e-2, rtol=0)
+    assert max(float((part.detach() - at).abs().max()) for part, at in zip(links, Links.none(K), strict=True)) > 0.3
+
+
+def test_sentences_that_break_the_scheme_teach_nothing():
+    q, allowed, offsets = told_sequences(np.random.default_rng(4))
+    wrong = np.arange(K) == np.array([0, 2, 0, 2])[:, None]  # 2 may not follow 0, and 0 not 2
+    more = np.concatenate([q, q[:4]]), np.concatenate([allowed, wrong]), np.append(offsets, offsets[-1] + 4)
+    for a, b in zip(fit_links(q, allowed, offsets, STRICT), fit_links(*more, STRICT), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-6, rtol=0)
