@@ -94,3 +94,20 @@ def test_a_small_clean_table_is_not_taken_for_a_wrong_one():
     noise = note_noise(q, noted)
     assert noise.lost < 0.2
     assert noise.added < 0.1
+
+
+def test_rates_are_the_counts_of_the_surest_cells():
+    """Of 1,004.7 labels expected to be absent the 100 least likely, of 1,000 expected to be there 50 rather than 20."""
+    p = np.concatenate([np.linspace(0.001, 0.1, 1005), np.linspace(0.9, 0.999, 1000)])
+    given = np.zeros(len(p))
+    given[1005:] = 1
+    given[[0, 40, 99]] = 1  # noted among the 100, of three; the next is not among them
+    given[100] = 1
+    given[[-1, -50]] = 0
+    given[-51] = 0
+    noise = note_noise(p, given)
+    assert noise.added == pytest.approx(3.5 / 101)
+    assert noise.lost == pytest.approx(2.5 / 51)
+    worse = note_noise(p, 1 - given)  # both rates together at most .9, in proportion
+    added, lost = 97.5 / 101, 48.5 / 51
+    assert (worse.added, worse.lost) == pytest.approx((0.9 * added / (added + lost), 0.9 * lost / (added + lost)))
