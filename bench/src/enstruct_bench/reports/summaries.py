@@ -115,7 +115,6 @@ SINCE = {
     "joint-rcv1-wrong": WRONG,
     "joint-spo_FUN-wrong": WRONG,
     "suspects-goemotions": WRONG,
-    "hierarchies-spo_GO": "the joint's rows are of commits before 0.4.0, those of extra-trees of 0.4.0.",
     "masks-weizmann32-whole-cuda": "all runs are of a changed tree (c08f71a).",
     "tags-conll2003-two-layers": "two of the four runs are of a changed tree.",
     "light-cora": "two slips of the rules, which a handful of references notice, were mended after these runs.",
