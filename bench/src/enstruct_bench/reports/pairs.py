@@ -33,6 +33,7 @@ def _section(path: Path, heading: str, said: str, size: str, titles: tuple[str, 
         one, two = row["one"], row["two"]
         ahead = two / one if more_is_better else one / two
         rows.append([row["data"], row["method"], row[size], Quantity(one, form=form), Quantity(two, form=form), Quantity(ahead)])
-        rows[-1] += [Quantity(row["apart"] / one)] * ("apart" in row)
+        if "apart" in row:
+            rows[-1].append(Quantity(row["apart"] / one))
     where = where_it_ran(content["environment"])
     return Text([f"## {heading} (`{path.name}`)", "", f"{said} {where}", "", *markdown_table(titles, rows)])
