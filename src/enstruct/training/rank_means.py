@@ -184,7 +184,7 @@ def _opened(n_bytes: int, left: ExitStack) -> _Opened | None:
 
 
 def _connected(name: bytes) -> list[socket.socket]:
-    """None where nobody listens there: on another machine."""
+    """Empty where nobody listens there: on another machine."""
     with ExitStack() as unless:
         try:
             one = unless.enter_context(socket.socket(socket.AF_UNIX))
