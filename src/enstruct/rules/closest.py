@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from enstruct.errors import DataError, EnstructError, shortened, shown
-from enstruct.rules.follow import agreeing, follow
+from enstruct.errors import DataError, EnstructError, shortened
+from enstruct.rules.follow import agreeing, follow, told_in_words
 from enstruct.rules.marginals import raised
 from enstruct.rules.system import Group, RuleSystem
 
@@ -80,8 +80,7 @@ def of_size(
 def _none_left(system: RuleSystem, group: Group, told: NDArray[np.float64], row: int) -> DataError:
     """``told``: of the group's labels."""
     some = np.flatnonzero(~np.isnan(told))
-    parts = [f"{'' if told[i] else 'not '}{shown(system.names[group.labels[i]], 20)}" for i in some[:3]]
-    said = f" ({', '.join(parts)}{' ...' if len(some) > 3 else ''})" if parts else ""
+    said = f" ({told_in_words(system, group.labels[some], told[some], 3)})" if len(some) else ""
     rules = list(dict.fromkeys(system.words(int(k)) for k in group.rows if system.binds[k]))
     words = "; ".join(shortened(one, 120 // min(len(rules), 3)) for one in rules[:3])
     also = f" (and {len(rules) - 3} more)" if len(rules) > 3 else ""

@@ -114,12 +114,14 @@ def _explained(system: RuleSystem, known: NDArray[Any], row: int) -> str:
         if _follow(system, fewer)[1][0]:
             kept = fewer
     left = np.flatnonzero(~np.isnan(kept[0]) & system.tied)
-    parts = [f"{'' if kept[0, i] else 'not '}{shown(system.names[i], 20)}" for i in left[:4]]
-    rule = _broken_rule(system, kept)
-    return (
-        f"known tells {', '.join(parts)}{' ...' if len(left) > 4 else ''} in row {row}, which breaks the rule "
-        f"{shortened(rule, 110)}: mend one of them."
-    )
+    words, rule = told_in_words(system, left, kept[0, left], 4), shortened(_broken_rule(system, kept), 110)
+    return f"known tells {words} in row {row}, which breaks the rule {rule}: mend one of them."
+
+
+def told_in_words(system: RuleSystem, labels: NDArray[np.intp], told: NDArray[np.float64], most: int) -> str:
+    """The first of these labels, each there or not as ``told`` (labels,) says."""
+    parts = [f"{'' if there else 'not '}{shown(system.names[i], 20)}" for i, there in zip(labels[:most], told, strict=False)]
+    return ", ".join(parts) + (" ..." if len(labels) > most else "")
 
 
 def _broken_rule(system: RuleSystem, known: NDArray[Any]) -> str:

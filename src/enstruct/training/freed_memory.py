@@ -12,7 +12,7 @@ def keep_freed_memory() -> None:
     """Let glibc's malloc keep blocks that are freed, for as long as the process lives, instead of handing them back at once.
 
     An update frees a network's gradients and asks for as much again; pages that went back meanwhile are faulted in anew, one by
-    one, which takes a sixth of an update of seal-nce on bibtex in batches of 256. glibc hands back blocks larger than the
+    one, which takes a good part of an update in large batches. glibc hands back blocks larger than the
     largest that was freed so far, and of its heap what is free at the top beyond twice as much. So the largest block that it
     learns from, of 32 MiB, is freed here, unwritten. Holes within the heap it never hands back: a process that frees many large
     blocks in between may hold that much more. Of other allocators this asks nothing.

@@ -5,8 +5,8 @@
 
 On an idle machine of two cores or more. A batch has as many rows for both, so that they take the same steps; the rows of the last
 epochs over their seconds, without what a fit costs once. The group is started by torch's own launcher, as a user would. Apart:
-what two processes reach that train on batches of half as many rows side by side and exchange nothing. Two that do cannot do
-better: the optimiser's step and what else a batch costs whatever its rows are each one's own, and both read one memory.
+what two processes reach that train on batches of half as many rows side by side and exchange nothing. Two that do can
+hardly do better: the optimiser's step and what else a batch costs whatever its rows are each one's own, and both read one memory.
 """
 
 from __future__ import annotations

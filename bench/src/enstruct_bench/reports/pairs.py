@@ -21,7 +21,7 @@ def ranks_section(path: Path) -> str:
     titles = ("data", "method", "batch", "one process rows/s", "two processes rows/s", "times as many", "times, apart")
     said = (
         "Rows trained on a second, a thread a process, on an idle machine. Apart: two processes side by side, on half a batch "
-        "each, that exchange nothing: what two that train together cannot pass."
+        "each, that exchange nothing: what two that train together can hardly pass."
     )
     return _section(path, "One training in two processes", said, "batch", titles, ".0f", more_is_better=True)
 
