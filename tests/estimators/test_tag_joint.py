@@ -6,16 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 from tests.generated import make_sentences
 
-from enstruct import EnergySequenceTagger
+from enstruct import EnergySequenceTagger, EnergySpec
 from enstruct.data.tag_schemes import convert, find_spans
 from enstruct.errors import ConfigError, DataError
 from enstruct.estimators.tag_format import TagFormat
 from enstruct.estimators.tag_joint import TagJoint
 from enstruct.estimators.tag_rules import tag_system
 from enstruct.inference.chain import energies
-from enstruct.joint.chain import ChainJoint, Costs, Links, linked
+from enstruct.joint.chain import Block, ChainJoint, Costs, Links, linked
 from enstruct.rules import Soft
 from enstruct.rules.tags import AtMostOnce, Ends, Gazetteer, NeverFollows, OnlyFollows, Starts, tag_may_be
 
@@ -223,7 +224,7 @@ def test_quality_of_tags_is_that_of_all_sequences(tagger):
     quality = tagger.tag_quality([NEW[i]], [row])[0]
     span_of = {t: span for span in find_spans(row) for t in range(span.start, span.end)}
     units = [list(unit) for _, unit in itertools.groupby(range(len(row)), key=span_of.get)]
-    ((_, chain),) = tagger._joint([NEW[i]], bound=False).chain.blocks
+    ((_, chain, _),) = tagger._joint([NEW[i]], bound=False).chain.blocks
     for unit in (unit for unit in units if len(unit) < 4):
         some = torch.tensor(list(itertools.product(*(range(len(names)) if t in unit else may[t] for t in range(len(row))))))
         wide = chain._replace(unary=chain.unary.expand(len(some), -1, -1), there=chain.there.expand(len(some), -1))
@@ -253,9 +254,9 @@ def test_bad_tags_of_one_sentence_are_explained_without_the_others(tagger, monke
     known[7][-1] = next(tag for tag in sorted(tagger.tags_.user_tags) if tag.startswith("I-"))
     joint = tagger._joint(NEW)
     asked = []
-    original = type(joint.chain).log_partition
+    original = type(joint.chain).possible
     monkeypatch.setattr(
-        type(joint.chain), "log_partition", lambda self, may=None: (asked.append(len(self.offsets) - 1), original(self, may))[1]
+        type(joint.chain), "possible", lambda self, may=None: (asked.append(len(self.offsets) - 1), original(self, may))[1]
     )
     with pytest.raises(DataError, match="of sentence 7"):
         tagger.predict(NEW, known=known)
@@ -422,9 +423,8 @@ def random_joint(rng, rules):
     parts = [torch.from_numpy(rng.standard_normal(shape)) for shape in ((n, n), (n,), (n,))]
     values = torch.log_softmax(torch.from_numpy(2 * rng.standard_normal((1, LENGTH, n))), 2)
     plain = linked(values, torch.ones(1, LENGTH, dtype=torch.bool), Links(torch.ones(()), *parts))
-    joint = ChainJoint(
-        [(np.zeros(1, dtype=np.intp), Costs.of(system.follow, system.start, system.end).within(plain))], np.array([0, LENGTH]), n
-    )
+    legal = Costs.of(system.follow, system.start, system.end).within(plain)
+    joint = ChainJoint([Block(np.zeros(1, dtype=np.intp), legal)], np.array([0, LENGTH]), n)
     encoded = torch.from_numpy(np.stack(FORMAT.encode([list(row) for row in EVERY]).split()))
     wide = plain._replace(unary=plain.unary.expand(len(EVERY), -1, -1), there=plain.there.expand(len(EVERY), -1))
     return TagJoint(FORMAT, system, joint, [[f"w{t}" for t in range(LENGTH)]]), energies(wide, encoded).numpy(), encoded.numpy()
@@ -471,3 +471,50 @@ def test_rules_that_the_first_pass_breaks_often_are_refused():
     with pytest.raises(DataError, match="training sentences that it is about break the rule at most one 'PER'"):
         tagger.partial_fit(doubled[1], doubled[0])
     assert not hasattr(tagger, "predictor_")
+
+
+@pytest.fixture(scope="module", params=["pl", "crf"])
+def richer(request):
+    """Taggers whose energies are more than a chain."""
+    terms = EnergySpec(("local", "chain", "skip-2", "conv"), units=8, features="separate") if request.param == "crf" else None
+    return EnergySequenceTagger(request.param, energy_network=terms, **SMALL).fit(WORDS, TAGS)
+
+
+def test_energies_beyond_a_chain_answer_by_sampling(richer, tmp_path):
+    """Marginals, density, mode and samples of short sentences against the energies of all legal sequences; told tags stay."""
+    words, tags = [row[:3] for row in NEW[:4]], sorted(richer.tags_.user_tags)
+    for told in (None, tags[1]):
+        known = [[None, told, None]] * 4
+        every = [y for y in itertools.product(tags, repeat=3) if convert(list(y), "IOB2") == list(y) and told in (None, y[1])]
+        p = np.stack([softmax(row) for row in -np.stack([richer.energy(words, [list(y)] * 4) for y in every], 1)])
+        found = np.stack([richer.log_prob(words, [list(y)] * 4, known=known) for y in every], 1)
+        np.testing.assert_allclose(np.exp(found).sum(1), 1, atol=0.15)
+        best, marginals = richer.predict(words, known=known), richer.predict_proba(words, known=known)
+        drawn = richer.sample(words, 300, known=known, random_state=0)
+        outside = list(richer.classes_).index("O")
+        for i in range(4):
+            np.testing.assert_allclose(np.exp(found[i]), p[i], atol=0.1)
+            assert p[i][every.index(tuple(best[i]))] == pytest.approx(p[i].max(), rel=1e-5)
+            for t in range(3):
+                share = sum(one for y, one in zip(every, p[i], strict=True) if y[t] == "O")
+                assert marginals[i][t, outside] == pytest.approx(share, abs=0.06)
+                assert np.mean([row[t] == "O" for row in drawn[i]]) == pytest.approx(share, abs=0.1)
+            assert all(tuple(row) in every for row in drawn[i])
+    richer.save(tmp_path / "m")
+    half = half_told(TRUTH)
+    answers = richer.predict(NEW, known=half)
+    assert EnergySequenceTagger.load(tmp_path / "m").predict(NEW, known=half) == answers
+    assert all(a is None or a == b for given, row in zip(half, answers, strict=True) for a, b in zip(given, row, strict=True))
+    quality = np.concatenate(richer.tag_quality(NEW[:5], TRUTH[:5]))
+    assert ((quality >= 0) & (quality <= 1 + 1e-6)).all()
+
+
+def test_energies_beyond_a_chain_keep_rules():
+    spec = EnergySpec(("local", "chain", "skip-2"), features="separate")
+    tagger = EnergySequenceTagger("crf", energy_network=spec, **{**SMALL, "max_epochs": 2}, rules=AtMostOnce("PER"))
+    tagger.fit(*with_one_person())
+    for rows in (tagger.predict(NEW), *zip(*tagger.sample(NEW, 5), strict=True)):
+        assert all(row.count("B-PER") <= 1 and convert(list(row), "IOB2") == list(row) for row in rows)
+    p, joint = tagger.predict_proba(NEW[:3]), tagger._joint(NEW[:3])
+    np.testing.assert_allclose([row.sum() for row in p], [len(row) for row in NEW[:3]], rtol=1e-6)
+    assert joint.remembering().chain.blocks[0].rest is not None

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from enstruct.inference.chain import IMPOSSIBLE, energies, log_partition
-from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
+from enstruct.joint.chain import Block, ChainJoint, Costs, Links, fit_links, linked, padded
 
 K = 3
 LENGTHS = [3, 0, 1, 4, 2]
@@ -47,7 +47,7 @@ def joint(request):
     legal = {"free": FREE, "weighed": WEIGHED}.get(request.param, STRICT)
     plain = lambda values, there, links: legal.within(linked(values, there, links))  # noqa: E731
     make = by_place(legal) if request.param == "by place" else plain
-    blocks = [(some, make(values, there, random_links())) for some, values, there in padded(log_q(), OFFSETS)]
+    blocks = [Block(some, make(values, there, random_links())) for some, values, there in padded(log_q(), OFFSETS)]
     return ChainJoint(blocks, OFFSETS, K), legal
 
 
@@ -114,7 +114,7 @@ def test_a_sentence_alone_and_variants_of_what_it_may_be(joint):
 def test_samples_of_sentences_are_independent():
     """Of two hundred copies of a sentence, in blocks of their own: as many have both tags as independent ones would."""
     unary, there = torch.zeros(1, 3, K), torch.ones(1, 3, dtype=torch.bool)
-    blocks = [(np.array([i]), linked(unary, there, Links.none(K))) for i in range(200)]
+    blocks = [Block(np.array([i]), linked(unary, there, Links.none(K))) for i in range(200)]
     drawn = ChainJoint(blocks, np.arange(0, 603, 3), K).sample(1, 0).reshape(200, 3)
     shares = np.stack([(drawn == k).mean(0) for k in range(K)])
     assert (np.abs(shares - 1 / K) < 5 * np.sqrt((1 - 1 / K) / K / 200)).all()
@@ -123,7 +123,7 @@ def test_samples_of_sentences_are_independent():
 
 
 def test_nothing_possible_is_minus_infinity():
-    blocks = [(some, STRICT.within(linked(v, there, Links.none(K)))) for some, v, there in padded(log_q(), OFFSETS)]
+    blocks = [Block(some, STRICT.within(linked(v, there, Links.none(K)))) for some, v, there in padded(log_q(), OFFSETS)]
     allowed = np.ones((OFFSETS[-1], K), dtype=bool)
     allowed[0] = [False, True, False]  # which begins no sentence
     log_z = ChainJoint(blocks, OFFSETS, K).log_partition(allowed)
@@ -139,7 +139,7 @@ def test_links_are_recovered_from_sequences_of_a_chain():
     n = 400
     logits = rng.normal(size=(8 * n, K))
     q, offsets = logits - np.log(np.exp(logits).sum(1, keepdims=True)), np.arange(0, 8 * n + 1, 8)
-    blocks = [(some, FREE.within(linked(v, there, planted))) for some, v, there in padded(q, offsets)]
+    blocks = [Block(some, FREE.within(linked(v, there, planted))) for some, v, there in padded(q, offsets)]
     drawn = ChainJoint(blocks, offsets, K).sample(n, 3)  # all sentences use the same random numbers: each takes its own sample
     tags = np.concatenate([drawn[8 * i : 8 * i + 8, i] for i in range(n)])
     allowed = np.zeros((len(q), K), dtype=bool)

@@ -51,7 +51,8 @@ def _rows(kept: Tensor, index: Tensor) -> Tensor:
 
 class Term(nn.Module):
     """One summand. ``prepare(features, mask)`` keeps what it needs (None if nothing), rows first; ``forward`` scores y.
-    ``normalised``: whether exp(-E) sums to one as it is.
+    ``normalised``: whether exp(-E) sums to one as it is; ``linear_in_tags``: whether E is linear in each place's y, others held.
+    ``reach``: of places further apart than that none changes what another counts for; None: of any distance.
 
     The mask's holes are already 0 in the y that a term is given; terms that look beyond single places need it themselves.
     """
@@ -59,6 +60,8 @@ class Term(nn.Module):
     name = "term"
     has_closed_form = False
     normalised = False
+    linear_in_tags = False
+    reach: int | None = None
 
     def prepare(self, features: Tensor, mask: Tensor | None = None) -> Tensor | None:
         return None

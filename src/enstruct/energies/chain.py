@@ -20,13 +20,14 @@ from enstruct.errors import ConfigError
 
 class ChainEnergy(Term):
     has_closed_form = True
+    linear_in_tags = True
 
     def __init__(self, n_tags: int, distance: int = 1) -> None:
         super().__init__()
         if distance < 1:
             raise ConfigError(f"The distance of a chain energy must be at least 1, not {distance}.")
         self.name = "chain" if distance == 1 else f"skip-{distance}"
-        self.distance = distance
+        self.distance = self.reach = distance
         self.transitions = nn.Parameter(torch.empty(n_tags, n_tags).uniform_(-0.02, 0.02))
         ends = distance == 1
         self.start = nn.Parameter(torch.zeros(n_tags)) if ends else None

@@ -28,6 +28,7 @@ class ConvEnergy(Term):
             raise ConfigError(f"The window of a convolutional energy is odd, not {window}.")
         check_activation(nonlinearity)
         self.nonlinearity = nonlinearity
+        self.reach = window - 1
         self.measure = nn.Conv1d(n_tags, units, window, padding=window // 2)
         self.weights = nn.Parameter(torch.empty(units).normal_(std=math.sqrt(2 / units)))
 

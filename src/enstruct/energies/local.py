@@ -17,6 +17,7 @@ from enstruct.spaces.label_vectors import Labels, inner
 class LocalEnergy(Term):
     name = "local"
     has_closed_form = True
+    linear_in_tags = True
 
     def __init__(self, n_features: int, n_labels: int) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ from enstruct.rules import masks, tags
 
 OF_NEGATIVES = (
     *("PredictorPoint", "PredictorSamples", "PerturbedSamples", "CostAugmentedNet", "InferencePoint", "ValueTuples"),
-    *("ValueMixtures", "UnrolledIterates", "Partition", "SearchPair", "ConditionalSamples", "LabelFlips"),
+    *("ValueMixtures", "UnrolledIterates", "Partition", "SearchPair", "ConditionalSamples", "LabelFlips", "TokenChanges"),
     *("FreeEnergy", "Normalised"),
 )
 OF_INFERENCE = (

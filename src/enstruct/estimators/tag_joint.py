@@ -20,8 +20,9 @@ from enstruct.estimators.tag_answers import TagAnswers
 from enstruct.estimators.tag_format import TagFormat, spans_around_holes
 from enstruct.estimators.tag_rules import plain_words, tag_system
 from enstruct.inference import Chain
-from enstruct.inference.chain import IMPOSSIBLE, Potentials, chain_potentials, thinned
-from enstruct.joint.chain import ChainJoint, Costs, Links, fit_links, linked, padded
+from enstruct.inference.beyond_chain import parted
+from enstruct.inference.chain import IMPOSSIBLE, Potentials, thinned
+from enstruct.joint.chain import Block, ChainJoint, Costs, Links, fit_links, linked, padded
 from enstruct.rules.smallest import smallest_conflict
 from enstruct.rules.tags import Gazetteer, TagSystem, tag_may_be
 from enstruct.training.batches import in_order
@@ -56,23 +57,23 @@ class TagJoint:
         sequences that the scheme and the rules forbid are impossible."""
         costs = Costs.of(system.follow, system.start, system.end)
         costs = costs if bound else costs.free
-        system, blocks = system if bound else replace(system, once=()), []
+        system, plain = system if bound else replace(system, once=()), plain_words(words)
+        blocks: list[Block] = []
         if isinstance(answers.networks.method.inference, Chain):
             lengths = np.diff(X.offsets)
             for index in in_order(X):
                 if len(some := index[lengths[index] > 0]):
                     problem = answers.networks.problem(X[some], bare=True)
                     with torch.no_grad():
-                        chain = chain_potentials(problem.energy, problem.state)
+                        chain, rest = parted(problem.energy, problem.state)
                     here = Potentials(*(part.cpu().double() if part.is_floating_point() else part.cpu() for part in chain[:5]))
-                    blocks.append((some, costs.within(here)))
+                    blocks.append(Block(some, costs.within(here), None if rest is None else rest.cpu()))
         else:
             links = Links.none(len(system.tags)) if links is None else links
             log_q = log_softmax(answers.logits(X), axis=1)
             for some, values, there in padded(log_q, X.offsets):
-                blocks.append((some, costs.within(linked(values, there, links))))
-        plain = plain_words(words)
-        blocks = [(some, _weighed(chain, [system.phrase_costs(plain[i]) for i in some])) for some, chain in blocks]
+                blocks.append(Block(some, costs.within(linked(values, there, links))))
+        blocks = [block.narrowed(_weighed(block.chain, [system.phrase_costs(plain[i]) for i in block.some])) for block in blocks]
         return cls(answers.tags, system, ChainJoint(blocks, X.offsets, len(system.tags)), plain)
 
     def remembering(self) -> TagJoint:
@@ -84,7 +85,9 @@ class TagJoint:
         follow, start, end = (np.where(np.isinf(part), np.inf, 0.0) for part in (system.follow, system.start, system.end))
         *parts, tags = replace(system, follow=follow, start=start, end=end).expanded()
         costs, tag = Costs.of(*parts), torch.from_numpy(tags)
-        blocks = [(some, thinned(costs.within(_expanded(chain, tag)))) for some, chain in self.chain.blocks]
+        expanded = [block.narrowed(costs.within(_expanded(block.chain, tag))) for block in self.chain.blocks]
+        # sampling has no use for chains that few tags may go on from
+        blocks = [block.narrowed(thinned(block.chain)) if block.rest is None else block for block in expanded]
         chain = replace(self.chain, blocks=blocks, n_tags=len(tag))
         return replace(self, chain=chain, memories=system.n_memories)
 
@@ -170,7 +173,7 @@ class TagJoint:
         known, whole = None if known is None else self._rows(known, "known"), self.remembering()
         allowed = whole._allowed(known, "known")
         joint = whole.chain if known is None else whole._with_places(known)
-        self._check_possible(known, ~np.isneginf(joint.log_partition(allowed)))
+        self._check_possible(known, joint.possible(allowed))
         return joint, allowed
 
     def _check_possible(self, known: Known | None, possible: NDArray[np.bool_]) -> None:
@@ -277,12 +280,12 @@ class TagJoint:
         system = replace(system, gazetteers=gazetteers, idle=idle)
         n, costs = len(system.tags), Costs.of(system.follow, system.start, system.end)
         even = linked(torch.zeros(1, len(words), n), torch.ones(1, len(words), dtype=torch.bool), Links.none(n))
-        chain = ChainJoint([(np.zeros(1, dtype=np.intp), costs.within(even))], np.array([0, len(words)]), n)
+        chain = ChainJoint([Block(np.zeros(1, dtype=np.intp), costs.within(even))], np.array([0, len(words)]), n)
         return TagJoint(self.tags, system, chain, [words]).remembering()
 
     def _is_possible(self, told: Sequence[str | None]) -> bool:
         """Of one sentence, whether it has tags that keep everything."""
-        return not np.isneginf(self._with_places([told]).log_partition(self._allowed([told], "known"))[0])
+        return bool(self._with_places([told]).possible(self._allowed([told], "known"))[0])
 
     def _sequences(self, states: NDArray[np.int64]) -> TagSequences:
         n = len(self.tags.tags)

@@ -1,6 +1,6 @@
 """Prediction by energy minimisation over the relaxed output space."""
 
-from enstruct.inference.chain import Chain as Chain
+from enstruct.inference.chain_solver import Chain as Chain
 from enstruct.inference.draws import MeanOfDraws as MeanOfDraws
 from enstruct.inference.exact import Exact as Exact
 from enstruct.inference.minimise import Inference as Inference

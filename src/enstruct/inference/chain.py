@@ -14,22 +14,17 @@ chain energies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast, get_args
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from enstruct.energies.base import State, SumEnergy
-from enstruct.energies.chain import ChainEnergy, spread, squeezed, tag_places
+from enstruct.energies.base import State, SumEnergy, Term
+from enstruct.energies.chain import ChainEnergy, squeezed, tag_places
 from enstruct.energies.local import LocalEnergy
-from enstruct.errors import ConfigError, unknown_name
-from enstruct.inference.minimise import Solution, Solver, answered
-from enstruct.spaces.base import RelaxedSpace
-
-Answer = Literal["viterbi", "marginals"]
-
+from enstruct.errors import ConfigError
 
 IMPOSSIBLE = 1e6
 """Energy of what cannot be: exp(-IMPOSSIBLE) is 0, and no sentence is so long that its tags cost as much."""
@@ -74,31 +69,15 @@ class Potentials(NamedTuple):
         return torch.where(last.unsqueeze(1) == self.before[:, tags].T, into, IMPOSSIBLE).amin(1)
 
 
-@dataclass(frozen=True)
-class Chain(Solver):
-    """A solver as data: the most probable sequence, or each token's marginals. Only for energies of terms local and chain."""
-
-    answer: Answer = "marginals"
-
-    def __post_init__(self) -> None:
-        if self.answer not in get_args(Answer):
-            raise unknown_name("answer of a chain", self.answer, get_args(Answer))
-
-    @torch.no_grad()
-    def solve(self, energy: Any, state: State, space: RelaxedSpace, truth: Tensor | None = None) -> Solution:
-        """ConfigError for other energies, or a cost that is not linear in y."""
-        potentials = chain_potentials(energy, state)
-        if truth is not None:
-            potentials = potentials._replace(unary=potentials.unary - _linear_cost(space, truth, state.mask))
-        tags = viterbi(potentials) if self.answer == "viterbi" else marginals(potentials)
-        y = spread(tags.unsqueeze(1), tag_places(state.mask)).squeeze(1)
-        return answered(energy, state, space, truth, y, True, f"{self.answer} on {len(y)} rows.")
-
-
 def chain_potentials(energy: Any, state: State) -> Potentials:
     """What the algorithms read of an energy of terms local and chain; ConfigError for any other. Differentiable."""
-    terms = list(energy.terms) if isinstance(energy, SumEnergy) else []
-    local = [prepared for term, prepared in zip(terms, state.terms, strict=False) if isinstance(term, LocalEnergy)]
+    terms = cast(list[Term], list(energy.terms)) if isinstance(energy, SumEnergy) else []
+    return potentials_of(terms, state.terms, state)
+
+
+def potentials_of(terms: Sequence[Term], kept: Sequence[Tensor | None], state: State) -> Potentials:
+    """Of these terms of an energy, and what they keep of a state."""
+    local = [prepared for term, prepared in zip(terms, kept, strict=False) if isinstance(term, LocalEnergy)]
     chain = [term for term in terms if isinstance(term, ChainEnergy) and term.distance == 1]
     if len(terms) != 2 or not local or not chain:
         raise ConfigError(
@@ -148,15 +127,20 @@ def energies(p: Potentials, tags: Tensor) -> Tensor:
     return value + ends * there[:, 0]
 
 
-@torch.no_grad()
-def draw(p: Potentials, n: int, generator: torch.Generator) -> Tensor:
+def draw(p: Potentials, n: int, generator: torch.Generator | None) -> Tensor:
     """(batch, n, time) tag numbers of independent samples, from row to row too; 0 where there is no token."""
     batch, time = p.there.shape
+    return drawn(p, torch.rand(time, batch, n, generator=generator, dtype=torch.float64).to(p.unary.device))
+
+
+@torch.no_grad()
+def drawn(p: Potentials, uniform: Tensor) -> Tensor:
+    """(batch, n, time) as :func:`draw`, by ``uniform`` (time, batch, n): a sentence's last tag by the last of them."""
+    time, _, n = uniform.shape
     forward = [-p.unary[:, 0] - p.start]
     for t in range(1, time):
         onward = torch.logsumexp(p.behind(forward[-1]) - p.into(t), dim=1) - p.unary[:, t]
         forward.append(torch.where(p.there[:, t : t + 1], onward, forward[-1]))
-    uniform = torch.rand(time, batch, n, generator=generator, dtype=torch.float64)
     tag = _drawn((forward[-1] - p.end).unsqueeze(1).expand(-1, n, -1), uniform[time - 1])
     out = [tag]
     for t in range(time - 1, 0, -1):
@@ -201,11 +185,3 @@ def viterbi(p: Potentials) -> Tensor:
         tag = pointer.gather(1, tag.unsqueeze(1)).squeeze(1)
         tags.append(tag)
     return F.one_hot(torch.stack(tags[::-1], dim=1), n_tags).to(p.unary.dtype) * p.there.unsqueeze(-1)
-
-
-def _linear_cost(space: RelaxedSpace, truth: Tensor, mask: Tensor | None) -> Tensor:
-    """(batch, time, tags) the cost's gradient, squeezed; ConfigError if the cost is not linear in y."""
-    slope = space.cost_gradient(torch.zeros_like(truth).unsqueeze(1), truth, mask)
-    if not torch.allclose(slope, space.cost_gradient(truth.unsqueeze(1), truth, mask)):
-        raise ConfigError("Exact cost-augmented inference on a chain needs a cost that is linear in y: hamming-sum or -mean.")
-    return squeezed(slope, tag_places(mask)).squeeze(1)

@@ -3,8 +3,9 @@
     E(x, y) = - a sum_t log q(y_t | x) + sum_t W[y_{t-1}, y_t] + start . y_1 + end . y_T         q: the tagger's probabilities
 
 W, start and end are learnt on sentences that the tagger has not seen (:func:`fit_links`), by exact likelihood, and are infinite
-where tags may not follow one another. Of a conditional random field the chain is the field itself. Told tags, or several that a
-token may have, leave a smaller chain of the same kind.
+where tags may not follow one another. Of a conditional random field the chain is the field itself; where that has terms beside
+the chain its answers are sampled (:mod:`enstruct.inference.beyond_chain`). Told tags, or several that a token may have, leave a
+smaller chain of the same kind.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from enstruct.inference import beyond_chain
+from enstruct.inference.beyond_chain import Parts, Rest
 from enstruct.inference.chain import IMPOSSIBLE, Potentials, clamped, draw, energies, log_partition, marginals, viterbi
 
 SENTENCES = 64
@@ -149,8 +153,42 @@ def fit_links(log_q: NDArray[np.float64], allowed: NDArray[np.bool_], offsets: N
     return Links(*(part.detach() for part in parameters))
 
 
-Block = tuple[NDArray[np.intp], Potentials]
-"""Numbers of sentences, and their chain."""
+class Block(NamedTuple):
+    """Numbers of sentences, their chain, and what their energy has beside it."""
+
+    some: NDArray[np.intp]
+    chain: Potentials
+    rest: Rest | None = None
+
+    def narrowed(self, chain: Potentials) -> Block:
+        """Of these sentences, what is left of their chain."""
+        return self._replace(chain=chain)
+
+    def rows(self, at: NDArray[np.intp]) -> Block:
+        """Some of the sentences."""
+        chain = self.chain._replace(unary=self.chain.unary[at], there=self.chain.there[at])
+        if chain.transitions.dim() == 4:
+            chain = chain._replace(transitions=chain.transitions[at])
+        return Block(self.some[at], chain, None if self.rest is None else self.rest.rows(torch.from_numpy(at)))
+
+    # -- each exact, or sampled where there is more than the chain -----------------------------------------
+
+    def log_partition(self) -> Tensor:
+        return log_partition(self.chain) if self.rest is None else beyond_chain.log_partition(Parts(*self[1:]), self.rest)
+
+    def marginals(self) -> Tensor:
+        return marginals(self.chain) if self.rest is None else beyond_chain.marginals(Parts(*self[1:]), self.rest)
+
+    def best(self) -> Tensor:
+        """(batch, time)."""
+        return viterbi(self.chain).argmax(2) if self.rest is None else beyond_chain.lowest(Parts(*self[1:]), self.rest)
+
+    def draw(self, n: int, generator: torch.Generator) -> Tensor:
+        """(batch, n, time)."""
+        if self.rest is None:
+            return draw(self.chain, n, generator)
+        seed = int(torch.randint(2**31, (1,), generator=generator))
+        return beyond_chain.draw(Parts(*self[1:]), self.rest, n, seed)
 
 
 @dataclass(frozen=True)
@@ -168,82 +206,77 @@ class ChainJoint:
 
     def of_one(self, i: int) -> ChainJoint:
         """Sentence i alone, which is sentence 0 there."""
-        for some, _ in self.blocks:
-            if i in some:
-                ((_, one),) = self.some(np.arange(len(self.offsets) - 1) == i).blocks
-                length = self.offsets[i + 1] - self.offsets[i]
-                return replace(self, blocks=[(np.zeros(1, dtype=np.intp), one)], offsets=np.array([0, length]))
-        return replace(self, blocks=[], offsets=np.zeros(2, dtype=np.int64))
+        length, blocks = self.offsets[i + 1] - self.offsets[i], self.some(np.arange(len(self.offsets) - 1) == i).blocks
+        blocks = [block._replace(some=np.zeros(1, dtype=np.intp)) for block in blocks]
+        return replace(self, blocks=blocks, offsets=np.array([0, length]))
 
     def some(self, wanted: NDArray[np.bool_]) -> ChainJoint:
         """The sentences that are ``wanted`` (sentences,): others are answered by zeros."""
-        blocks = []
-        for some, chain in self.blocks:
-            if len(at := np.flatnonzero(wanted[some])):
-                few = chain._replace(unary=chain.unary[at], there=chain.there[at])
-                blocks.append(
-                    (some[at], few._replace(transitions=chain.transitions[at]) if chain.transitions.dim() == 4 else few)
-                )
-        return replace(self, blocks=blocks)
+        places = [(block, np.flatnonzero(wanted[block.some])) for block in self.blocks]
+        return replace(self, blocks=[block.rows(at) for block, at in places if len(at)])
+
+    @torch.no_grad()
+    def possible(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """(sentences,) whether anything that is allowed is."""
+        out = np.ones(len(self.offsets) - 1, dtype=bool)
+        for block in self._clamped(allowed):
+            out[block.some] = (log_partition(block.chain) > -IMPOSSIBLE / 2).numpy()
+        return out
 
     @torch.no_grad()
     def log_partition(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """(sentences,), 0 of empty ones; -inf where nothing that is allowed is possible."""
         out = np.zeros(len(self.offsets) - 1)
-        for some, chain in self._clamped(allowed):
-            value = log_partition(chain).numpy()
-            out[some] = np.where(value < -IMPOSSIBLE / 2, -np.inf, value)
+        for block in self._clamped(allowed):
+            value = block.log_partition().numpy()
+            out[block.some] = np.where(value < -IMPOSSIBLE / 2, -np.inf, value)
         return out
 
     def marginals(self, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """(tokens, tags)."""
         out = np.zeros((int(self.offsets[-1]), self.n_tags))
-        for some, chain in self._clamped(allowed):
-            self._put(out, some, marginals(chain).numpy())
+        for block in self._clamped(allowed):
+            self._put(out, block.some, block.marginals().numpy())
         return out
 
     @torch.no_grad()
     def decoded(self, allowed: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """((tokens,) the most probable sequences, (sentences,) whether there is one that is possible)."""
         out, possible = np.zeros(int(self.offsets[-1]), dtype=np.int64), np.ones(len(self.offsets) - 1, dtype=bool)
-        for some, chain in self._clamped(allowed):
-            tags = viterbi(chain).argmax(2)
-            possible[some] = (energies(chain, tags) < IMPOSSIBLE / 2).numpy()
-            self._put(out, some, tags.numpy())
+        for block in self._clamped(allowed):
+            tags = block.best()
+            possible[block.some] = (energies(block.chain, tags) < IMPOSSIBLE / 2).numpy()
+            self._put(out, block.some, tags.numpy())
         return out, possible
 
     def sample(self, n: int, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
         """(tokens, n) of independent sequences."""
         out, generator = np.zeros((int(self.offsets[-1]), n), dtype=np.int64), torch.Generator().manual_seed(seed)
-        for some, chain in self._clamped(allowed):
-            self._put(out, some, draw(chain, n, generator).transpose(1, 2).numpy())
+        for block in self._clamped(allowed):
+            self._put(out, block.some, block.draw(n, generator).transpose(1, 2).numpy())
         return out
 
     def among(self, allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
         """(variants, tokens, tags) the marginals of one sentence, whose tokens may have the tags ``allowed`` (variants, tokens,
         tags)."""
-        ((_, chain),) = self._narrow()
-        n = len(allowed)
-        wide = chain._replace(
-            unary=chain.unary.expand(n, -1, -1)[:, : allowed.shape[1]], there=chain.there.expand(n, -1)[:, : allowed.shape[1]]
-        )
-        if chain.transitions.dim() == 4:
-            wide = wide._replace(transitions=chain.transitions.expand(n, -1, -1, -1))
-        return np.asarray(marginals(clamped(wide, torch.from_numpy(allowed))).numpy())
+        (block,) = self._narrow()
+        wide = block.rows(np.zeros(len(allowed), dtype=np.intp))
+        may = F.pad(torch.from_numpy(allowed), (0, 0, 0, wide.chain.unary.shape[1] - allowed.shape[1]))
+        return np.asarray(wide.narrowed(clamped(wide.chain, may)).marginals().numpy())[:, : allowed.shape[1]]
 
     def _narrow(self) -> Iterator[Block]:
-        for some, chain in self.blocks:
-            yield some, chain if self.narrowed is None else self.narrowed(some, chain)
+        for block in self.blocks:
+            yield block if self.narrowed is None else block.narrowed(self.narrowed(block.some, block.chain))
 
-    def _clamped(self, allowed: NDArray[np.bool_] | None) -> Iterator[tuple[NDArray[np.intp], Potentials]]:
-        for some, chain in self._narrow():
+    def _clamped(self, allowed: NDArray[np.bool_] | None) -> Iterator[Block]:
+        for block in self._narrow():
             if allowed is None:
-                yield some, chain
+                yield block
                 continue
-            may = torch.zeros(chain.unary.shape, dtype=torch.bool)
-            for k, i in enumerate(some):
+            may = torch.zeros(block.chain.unary.shape, dtype=torch.bool)
+            for k, i in enumerate(block.some):
                 may[k, : self.offsets[i + 1] - self.offsets[i]] = torch.from_numpy(allowed[self.offsets[i] : self.offsets[i + 1]])
-            yield some, clamped(chain, may)
+            yield block.narrowed(clamped(block.chain, may))
 
     def _put(self, out: NDArray[Any], some: NDArray[np.intp], values: NDArray[Any]) -> None:
         for k, i in enumerate(some):

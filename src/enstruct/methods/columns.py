@@ -19,6 +19,7 @@ from enstruct.negatives import (
     PerturbedSamples,
     PredictorPoint,
     PredictorSamples,
+    TokenChanges,
     UnrolledIterates,
     ValueTuples,
 )
@@ -35,6 +36,7 @@ NEGATIVES: dict[str, Negatives] = {
     "samples": PredictorSamples(),
     "conditional": ConditionalSamples(),
     "flips": LabelFlips(),
+    "token-changes": TokenChanges(),
     "perturbed": PerturbedSamples(),
     "point": PredictorPoint(),
     "rounded": PredictorPoint(rounded=True),

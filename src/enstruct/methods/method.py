@@ -44,8 +44,10 @@ from enstruct.negatives import (
     ConditionalSamples,
     LabelFlips,
     Negatives,
+    Partition,
     PerturbedSamples,
     PredictorSamples,
+    TokenChanges,
     UnrolledIterates,
     ValueMixtures,
 )
@@ -60,6 +62,9 @@ from enstruct.objectives import (
     Objective,
 )
 
+COUNTED = (PredictorSamples, PerturbedSamples, ConditionalSamples, LabelFlips, TokenChanges, ValueMixtures, Partition)
+"""Sources whose size is the column n_samples."""
+DENSITY_BY = {PSEUDO_LIKELIHOOD: (LabelFlips, TokenChanges), CONDITIONAL_NCE: (ConditionalSamples,)}
 BOUNDED_COSTS = ("soft-f1", "hamming-mean", "soft-iou")
 Supervised = Literal["cross-entropy", "ranking"]
 EnergyAs = Literal["value", "marginals"]
@@ -183,11 +188,11 @@ class Method:
                 "The 'end-to-end' objective trains the energy through the answers that inference gives: it needs "
                 f"UnrolledIterates(), not detached, not {self.negatives}."
             )
-        for objective, source in ((PSEUDO_LIKELIHOOD, LabelFlips), (CONDITIONAL_NCE, ConditionalSamples)):
-            if self.objective is objective and not isinstance(self.negatives, source):
+        for objective, sources in DENSITY_BY.items():
+            if self.objective is objective and not isinstance(self.negatives, sources):
                 raise ConfigError(
                     f"The {objective.name!r} objective estimates a density by candidates of one kind: it needs "
-                    f"{source.__name__}(), not {self.negatives}."
+                    f"{' or '.join(f'{source.__name__}()' for source in sources)}, not {self.negatives}."
                 )
 
     def __repr__(self) -> str:
@@ -283,7 +288,7 @@ class Method:
         """Their source under ``changes`` of ``OF_CANDIDATES``."""
         source = make_negatives(changes["negatives"]) if "negatives" in changes else self.negatives
         if "n_samples" in changes:
-            if not isinstance(source, (PredictorSamples, PerturbedSamples, ConditionalSamples, LabelFlips, ValueMixtures)):
+            if not isinstance(source, COUNTED):
                 raise ConfigError(f"n_samples does not apply to {type(source).__name__}: it gives one candidate a row, or none.")
             source = replace(source, n=changes["n_samples"])
         gradient = changes.get("sample_gradient")

@@ -9,7 +9,10 @@
 - ``ge``, ``r-spen`` and ``sg-spen`` learn from unlabelled sentences, by a person's expectations or a reward
   (:mod:`enstruct.weak_supervision`); the others take a reward into their cost where they are given one.
 - ``crf-taught`` is a tagger that learns a CRF's exact marginals: KL(p_crf || F) where games minimise the energy at F's answer.
-- ``crf`` is the conditional random field trained by its exact likelihood and decoded by forward-backward and Viterbi.
+- ``crf`` is the conditional random field trained by its exact likelihood and decoded by forward-backward and Viterbi. With
+  further terms (``energy_network``) its likelihood is estimated by sequences that the chain proposes, and so are its answers
+  (:mod:`enstruct.inference.beyond_chain`).
+- ``pl`` is such an energy, with a skip-chain, trained by pseudo-likelihood: every token's tag is told from all others.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ from enstruct.methods.stages import (
     WARM_START_THEN_GAME,
     Stage,
 )
-from enstruct.negatives import InferencePoint, Negatives, Partition, PerturbedSamples, SearchPair, UnrolledIterates
-from enstruct.objectives import LIKELIHOOD, RANK_MARGIN
+from enstruct.negatives import InferencePoint, Negatives, Partition, PerturbedSamples, SearchPair, TokenChanges, UnrolledIterates
+from enstruct.objectives import LIKELIHOOD, PSEUDO_LIKELIHOOD, RANK_MARGIN
 
 GENTLE = 0.25
 GENTLE_GAME = (*PREDICTOR_ALONE, replace(WARM_START_THEN_GAME[1], predictor_rate=GENTLE))
@@ -79,6 +82,15 @@ TAG_METHODS: dict[str, Method] = {
             stages=ENERGY_ALONE,
             cost=SUM,
             energy={"terms": ("local", "chain"), "features": "separate"},
+            inference=Chain(),
+        ),
+        Method(
+            "pl",
+            negatives=TokenChanges(),
+            objective=PSEUDO_LIKELIHOOD,
+            stages=ENERGY_ALONE,
+            cost=SUM,
+            energy={"terms": ("local", "chain", "skip-2"), "features": "separate"},
             inference=Chain(),
         ),
         Method(

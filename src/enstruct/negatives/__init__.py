@@ -6,6 +6,7 @@
 | ``PredictorSamples`` | K binary draws from the predictor | yes | predictor |
 | ``ConditionalSamples`` | K draws from the predictor of some labels, the others as they truly are | yes | conditional |
 | ``LabelFlips`` | the truth with one label flipped, every label or K of them | no | flips |
+| ``TokenChanges`` | for each token, all its other tags at once by their free energy | no | token_changes |
 | ``PerturbedSamples`` | K - 1 outputs with Gaussian noise on the logits, and the output itself | no | predictor |
 | ``CostAugmentedNet`` | the output of a net trained to find low energy at high cost (and the predictor's) | no | augmented |
 | ``InferencePoint`` | the minimiser of the energy, cost-augmented or not | no | inference |
@@ -42,3 +43,4 @@ from enstruct.negatives.predictor import PerturbedSamples as PerturbedSamples
 from enstruct.negatives.predictor import PredictorPoint as PredictorPoint
 from enstruct.negatives.predictor import PredictorSamples as PredictorSamples
 from enstruct.negatives.sample_gradients import SAMPLE_GRADIENTS as SAMPLE_GRADIENTS
+from enstruct.negatives.token_changes import TokenChanges as TokenChanges

@@ -2,10 +2,11 @@
 
     enstruct-bench joint conll2003 --embeddings GLOVE --json results/told-tags-conll2003.json
 
-Every tagger answers by its chain (:mod:`enstruct.joint.chain`). At each share the same tokens are told to all of them. What
-counts are entities (spans with type) that have a token which is not told, among those of the truth and those of the answer;
-tokens that are not told; whole sentences. "alone" is the same tagger's answer without what is told, on the same entities;
-"pasted" is that with told tags put over it, which infers nothing, and which gains are held against.
+Every tagger answers by its chain (:mod:`enstruct.joint.chain`). A method's name may say which terms its energy has, as
+"crf@local+chain+skip-2"; what is more than a chain answers by sampling. At each share the same tokens are told to all of them.
+What counts are entities (spans with type) that have a token which is not told, among those of the truth and those of the
+answer; tokens that are not told; whole sentences. "alone" is the same tagger's answer without what is told, on the same
+entities; "pasted" is that with told tags put over it, which infers nothing, and which gains are held against.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from enstruct.data.tagged import told_at_random
+from enstruct.energies import EnergySpec
 from enstruct.environment import environment
 from enstruct.estimators import EnergySequenceTagger
 from enstruct.files import write_json
@@ -72,6 +74,13 @@ def _ratio(counts: Counts) -> float:
     return 100 * float(ratio(counts))
 
 
+def named(method: str) -> EnergySequenceTagger:
+    """Unfitted, by a method's name and perhaps its energy's terms. ConfigError."""
+    name, at, terms = method.partition("@")
+    spec = EnergySpec(tuple(terms.split("+")), features="separate") if at else None
+    return EnergySequenceTagger(name, energy_network=spec)
+
+
 def told_tags(data: str, methods: Sequence[str], seeds: int, epochs: int, embeddings: Path | None, out: Path | None) -> None:
     """Figures of taggers by these methods, to a file of their own. EnstructError."""
     parts, vectors = load_tagged_parts(data), None if embeddings is None else embeddings.name
@@ -82,7 +91,7 @@ def told_tags(data: str, methods: Sequence[str], seeds: int, epochs: int, embedd
             if any((row["method"], row["seed"]) == (method, seed) for row in rows):
                 continue
             begin = time.perf_counter()
-            tagger = EnergySequenceTagger(method, embeddings=embeddings, max_epochs=epochs, random_state=seed)
+            tagger = named(method).set_params(embeddings=embeddings, max_epochs=epochs, random_state=seed)
             tagger.fit(
                 parts.train.sentences, parts.train.truth(), X_val=parts.validation.sentences, y_val=parts.validation.truth()
             )
