@@ -62,7 +62,9 @@ def test_it_learns_from_its_neighbours(baseline, test_sentences):
     assert set(baseline.decision_scores_) == {"greedy", "legal"}
 
 
-@pytest.mark.parametrize("method", sorted(set(TAG_METHODS) - {"cross-entropy", "crf", "ge", "sg-spen", "cross-entropy-longer"}))
+@pytest.mark.parametrize(
+    "method", sorted(set(TAG_METHODS) - {"cross-entropy", "crf", "pl", "ge", "sg-spen", "cross-entropy-longer"})
+)
 def test_every_method_goes_on_from_the_baseline(method, baseline, sentences, test_sentences):
     """One epoch more, from a trained tagger: it must not fall apart, and its energy must prefer the truth to noise."""
     new_local = "local" not in TAG_METHODS[method].stages[1].clamped and not TAG_METHODS[method].stages[1].transplant
@@ -126,6 +128,21 @@ def test_the_crf(sentences, test_sentences):
     assert all((made.energy(words, best) <= made.energy(words, other) + 1e-4).all() for other in (*others, tags))
     with pytest.raises(ConfigError, match="map"):
         EnergySequenceTagger("cross-entropy", decision="map").fit(*sentences)
+
+
+def test_pseudo_likelihood_beside_a_skip_chain(sentences, test_sentences):
+    made = EnergySequenceTagger("pl", **{**SMALL, "max_epochs": 12}).fit(*sentences)
+    words, tags = test_sentences
+    assert made.score(words, tags) > 0.9
+    assert set(made.decision_scores_) == {"greedy", "legal", "map"}
+    again = EnergySequenceTagger("pl", **{**SMALL, "max_epochs": 12}).fit(*sentences)
+    assert made.predict(words) == again.predict(words)
+
+
+def test_a_tagger_learns_from_an_energy_beyond_a_chain(sentences, test_sentences):
+    spec = EnergySpec(("local", "chain", "skip-2"), features="separate")
+    made = EnergySequenceTagger("crf-taught", energy_network=spec, **{**SMALL, "max_epochs": 12}).fit(*sentences)
+    assert made.score(*test_sentences) > 0.8
 
 
 def test_a_row_nobody_published(baseline, sentences):

@@ -88,6 +88,12 @@ def test_taggers(method, decision, tmp_path):
             assert spelt["written"] is None
 
 
+def test_energies_that_answer_by_sampling_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match="skip-2 beside its chain"):
+        export_onnx(fitted("pl"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_lstm():
     torch.manual_seed(0)
     lstm = torch.nn.LSTM(3, 4, batch_first=True)

@@ -72,7 +72,7 @@ OTHER = {
     **{"energy_steps": 2, "update_first": "predictor", "negatives": "samples", "cost": "squared", "coupling": "unrolled"},
     **{"sample_gradient": "concrete", "supervised_weight": 0.3, "supervised": "ranking", "entropy_weight": 0.1},
     **{"predictor_steps": 2, "rounds_per_batch": 2, "energy_as": "marginals"},
-    **{"energy_units": 3, "energy_nonlinearity": "relu"},
+    **{"energy_units": 3, "energy_nonlinearity": "relu", "rule_weight": 0.5},
 }
 USED = (
     *("energy_weight", "warmup", "energy_rate", "energy_clip", "n_samples", "energy_steps", "update_first"),

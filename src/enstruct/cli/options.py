@@ -225,7 +225,7 @@ ESTIMATORS = {
 }
 """Task -> the module and the class of its estimator, whose constructor is read without importing it."""
 COLUMNS: dict[str, type] = {
-    **dict.fromkeys(("energy_weight", "supervised_weight", "entropy_weight", "anchor_weight"), float),
+    **dict.fromkeys(("energy_weight", "supervised_weight", "entropy_weight", "anchor_weight", "rule_weight"), float),
     **dict.fromkeys(("warmup", "n_samples", "energy_steps", "predictor_steps", "rounds_per_batch"), int),
     **dict.fromkeys(("supervised", "energy_as", "update_first", "negatives", "coupling", "sample_gradient", "cost"), str),
     **{"energy_rate": float, "energy_clip": float, "validation_epochs": int},

@@ -75,6 +75,7 @@ class Training(NamedTuple):
     first_stage : the stages before it count as done.
     refresh : whether an energy takes the predictor's features before a stage; not where it goes on with its own.
     positive_weight : (labels,) of active labels in the supervised loss.
+    rules : what answers say of the rules, where the method's predictor learns by that.
     """
 
     method: Method
@@ -86,6 +87,7 @@ class Training(NamedTuple):
     first_stage: int = 0
     refresh: bool = True
     positive_weight: Any = None
+    rules: Any = None
 
 
 class EnergyEstimator(SavedEstimator):
@@ -262,7 +264,9 @@ class EnergyEstimator(SavedEstimator):
                 f"Method {method.name!r} differentiates through the predictor's training, which one process does: train it "
                 "outside of a group."
             )
-        return Game(self.predictor_, LearnedLoss(method, space, self.energy_, n_outputs, settings, self.predictor_, grouped()))
+        rules = None if training.rules is None else training.rules.to(device)
+        loss = LearnedLoss(method, space, self.energy_, n_outputs, settings, self.predictor_, grouped(), rules)
+        return Game(self.predictor_, loss)
 
     def _take_from_predictor(self, stage: Stage) -> None:
         """What an energy takes from the predictor before a stage: its latest copied features, or all of its local part."""

@@ -56,6 +56,7 @@ from enstruct.metrics.tags import get_tag_metric
 from enstruct.rules.tags import TagSystem
 from enstruct.tasks import TAGS
 from enstruct.training.batches import to_inputs
+from enstruct.training.rule_terms import TagRuleTerm
 from enstruct.validation import both_or_neither, check_whole
 from enstruct.weak_supervision.expectations import Expectation
 from enstruct.weak_supervision.rewards import Reward
@@ -79,15 +80,16 @@ class EnergySequenceTagger(EnergyEstimator):
     ----------
     method : str or Method, default="seal-nce"
         A row of ``enstruct.TAG_METHODS``, or one with other columns (:meth:`enstruct.Method.with_`; in searches
-        ``method__energy_weight``): "cross-entropy", "crf", "crf-taught", "seal-margin", "seal-regression", "seal-regression-s",
-        "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen", "spen-e2e", "dvn", "nce";
+        ``method__energy_weight``): "cross-entropy", "crf", "pl", "crf-taught", "seal-margin", "seal-regression",
+        "seal-regression-s", "seal-nce", "seal-ranking", "seal-static-nce", "seal-static-margin"; by inference "spen",
+        "spen-e2e", "dvn", "nce";
         "infnet", "infnet+"; bilevel "implicit-cd", "implicit-ssvm", "implicit-dvn"; from few labels "ge", "r-spen", "sg-spen";
         and "cross-entropy-longer", the games' control.
     metric : str, default="auto"
         What is watched and decided for: "span-f1", "accuracy"; "auto": spans where the tags spell them out.
     decision : str, default="auto"
         "greedy" (each token's best tag), "legal" (the best sequence the tag scheme allows), "map" (the energy's best sequence;
-        ``crf`` only, and under ``rules`` the chain's), or "auto": the best of them on validation sentences.
+        ``crf`` and ``pl`` only, and under ``rules`` the chain's), or "auto": the best of them on validation sentences.
     scheme : str or None, default="auto"
         "IOB1", "IOB2", "BIOES", "BILOU", "auto" to look at the tags, None for plain tags. Spans are trained as BIOES and come
         back as they were given.
@@ -106,7 +108,8 @@ class EnergySequenceTagger(EnergyEstimator):
         Your own tokens (:class:`~enstruct.encoders.tokens.TokenBatch`) -> (batch, time, ``out_features``) instead. Of a frozen
         :class:`~enstruct.TextEncoder` the features go into the LSTM beside the words'; of a tuned one they take its place.
     energy_network : EnergySpec, default=None
-        Terms of ``enstruct.energies.build.TAG_TERMS``: "local", "chain", "skip-2", "skip-3", "conv", "tag-lm".
+        Terms of ``enstruct.energies.build.TAG_TERMS``: "local", "chain", "skip-2", "skip-3", "conv", "tag-lm". ``crf`` and ``pl``
+        with others than local and chain answer by sampling (:mod:`enstruct.inference.beyond_chain`), which is approximate.
     initial : EnergySequenceTagger, default=None
         A fitted tagger to start from: its vocabulary, its tags and its network; a first stage by cross-entropy is skipped. It
         does not survive scikit-learn's ``clone``.
@@ -258,7 +261,7 @@ class EnergySequenceTagger(EnergyEstimator):
         self._forget_passes()
         build = partial(self._build_for, method, rows)
         with keeping_features():
-            self._train(Training(method, rows, watched, monitor, start, build, first, refresh=not goes_on))
+            self._train(Training(method, rows, watched, monitor, start, build, first, not goes_on, rules=self._rule_term(method)))
         self.links_ = None if validation is None else learnt_links(self._answers(), validation.X, validation.Y, self.system_)
         self._choose_decision(validation, held_out)
         return self
@@ -286,7 +289,8 @@ class EnergySequenceTagger(EnergyEstimator):
         unit, monitor = self._weight_unit([pair.weight for pair in pairs]), tag_monitor(self.metric_, self.tags_.names)
         rows = tagged_rows(pairs, self.tokens_, self.tags_, unit, open_holes=method.takes_several)
         start = 0 if hasattr(self, "partial_game_") else seed_of(self.random_state)
-        self._train_one_pass(Training(method, rows, None, monitor, start, partial(self._build_for, method, rows)), new)
+        build = partial(self._build_for, method, rows)
+        self._train_one_pass(Training(method, rows, None, monitor, start, build, rules=self._rule_term(method)), new)
         return self
 
     def _learn_formats(self, pairs: list[Tagged], every: list[Tagged], unlabelled: Any, classes: Any = None) -> None:
@@ -379,6 +383,11 @@ class EnergySequenceTagger(EnergyEstimator):
         """Put the rules in force, until another fit."""
         self.system_, self.ruled_by_ = tag_system(self.rules, self.tags_), tuple(several(self.rules))
 
+    def _rule_term(self, method: Method) -> TagRuleTerm | None:
+        """What the predictor's own answers say of the tag scheme and the rules, where it learns by that."""
+        says = self.tags_.user_scheme is not None or self._ruled
+        return TagRuleTerm(self.system_) if says and method.predictor_loss.rule_weight else None
+
     @property
     def _ruled(self) -> bool:
         return len(getattr(self, "ruled_by_", ())) > 0
@@ -392,7 +401,8 @@ class EnergySequenceTagger(EnergyEstimator):
     ) -> list[NDArray[np.float64]]:
         """For each sentence (tokens, tags), the tags as in ``classes_``. ``refine``, ``known``: see :meth:`predict`.
 
-        With ``known`` or rules they are the marginals of the chain (:mod:`enstruct.joint.chain`), exact.
+        With ``known`` or rules they are the marginals of the chain (:mod:`enstruct.joint.chain`), exact unless the energy has
+        other terms beside it.
         """
         if known is not None or self._ruled:
             self._check_not_refined(refine)
@@ -446,7 +456,9 @@ class EnergySequenceTagger(EnergyEstimator):
     def log_prob(
         self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]], *, known: Known | None = None
     ) -> NDArray[np.float64]:
-        """(sentences,) log p(y | x) in nats under the chain, exact; tags of None are summed over. With ``known`` given that."""
+        """(sentences,) log p(y | x) in nats under the chain; tags of None are summed over. With ``known`` given that.
+
+        Exact of a chain; of energies with other terms beside it an estimate by annealing."""
         return self._joint(X).log_probability(y, known)
 
     def tag_quality(self, X: Sequence[Sentence], y: Sequence[Sequence[str | None]]) -> list[NDArray[np.float64]]:

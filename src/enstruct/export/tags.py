@@ -53,6 +53,11 @@ class TagGraph(nn.Module):
         self.exact, self.decision = isinstance(method.inference, Chain), decision
         if not self.exact:
             check_answers_itself(method)
+        elif beside := [term.name for term in cast(Any, model.energy_).terms if term.name not in ("local", "chain")]:
+            raise ConfigError(
+                f"This energy has {', '.join(beside)} beside its chain and answers by sampling, which is no fixed graph. Export "
+                "a tagger that learns from it, method='crf-taught' with the same energy_network=, or a chain alone."
+            )
         self.network = with_graph_lstms(
             copy.deepcopy(cast(nn.Module, model.energy_ if self.exact else model.predictor_)).cpu().eval()
         )

@@ -89,7 +89,9 @@ class PredictorLoss:
     exp(-E)/Z, KL(exp(-E)/Z || F(x)) up to a constant, whose minimum over factorised F are those marginals themselves, where the
     energy at F(x) ("value") has its minimum at one output. Marginals are exact, of chains (:mod:`enstruct.inference.chain`).
     ``expectation_weight`` weighs what a person expects of words
-    (:mod:`enstruct.weak_supervision.expectations`).
+    (:mod:`enstruct.weak_supervision.expectations`), ``rule_weight`` -log P_F(rules), the probability that the answer keeps the
+    rules (:mod:`enstruct.training.rule_terms`): above 0 teaches the predictor to keep them, -1 spends nothing on what they
+    settle.
     """
 
     energy_weight: float = 0.0
@@ -102,6 +104,7 @@ class PredictorLoss:
     entropy_weight: float = 0.0
     anchor_weight: float = 0.0
     expectation_weight: float = 0.0
+    rule_weight: float = 0.0
 
     def weight_at(self, update: int) -> float:
         """The energy's weight at the predictor's update with this number (from 0)."""
@@ -119,6 +122,11 @@ class PredictorLoss:
             raise ConfigError("anchor_weight, expectation_weight and warmup must not be negative.")
         if not (self.energy_weight >= 0 and self.supervised_weight >= 0 and self.energy_weight + self.supervised_weight > 0):
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")
+        if self.rule_weight < -self.supervised_weight:
+            raise ConfigError(
+                f"rule_weight must not be below -supervised_weight ({-self.supervised_weight:g}), where it leaves the likelihood "
+                f"under the rules; {self.rule_weight:g} has no lower bound."
+            )
         if self.entropy_weight and not self.energy_weight:
             raise ConfigError("entropy_weight belongs to the game with an energy: with energy_weight=0 leave it out.")
 
@@ -246,13 +254,13 @@ class Method:
         """This row with other columns: ``METHODS["seal-nce"].with_(energy_weight=1.0, n_samples=50)``.
 
         Beside the row's own fields these may be fields of its predictor's loss (energy_weight, supervised_weight, supervised,
-        energy_as, warmup, entropy_weight, anchor_weight) and of its coupling (energy_steps, predictor_steps, rounds_per_batch,
-        update_first), the number of candidates (n_samples), how discrete ones pass a gradient (sample_gradient), and what its
-        energy measures by (energy_units, energy_nonlinearity).
-        ``negatives`` and ``coupling`` may be names: "samples", "conditional", "flips", "perturbed", "point", "rounded",
-        "cost-augmented", "inference", "value-tuples", "unrolled"; "alternating", "unrolled", "implicit". A coupling that goes
-        through the predictor gives samples the gradient ``SAMPLE_GRADIENT`` where none is named, since constant ones would leave
-        it nothing to do.
+        energy_as, warmup, entropy_weight, anchor_weight, rule_weight) and of its coupling (energy_steps, predictor_steps,
+        rounds_per_batch, update_first), the number of candidates (n_samples), how discrete ones pass a gradient
+        (sample_gradient), and what its energy measures by (energy_units, energy_nonlinearity).
+        ``negatives`` and ``coupling`` may be names: "samples", "conditional", "flips", "token-changes", "perturbed", "point",
+        "rounded", "cost-augmented", "inference", "value-tuples", "unrolled"; "alternating", "unrolled", "implicit". A coupling
+        that goes through the predictor gives samples the gradient ``SAMPLE_GRADIENT`` where none is named, since constant ones
+        would leave it nothing to do.
         What is about an energy is left out where the row has none, and what is about measurements where no term has any.
         ConfigError for columns that do not go together.
         """

@@ -33,6 +33,7 @@ from enstruct.training.mean_gradients import MeanGradient
 from enstruct.training.optimizers import give, learnt_by, make_optimizer
 from enstruct.training.rank_means import RankMeans
 from enstruct.training.ranks import n_ranks
+from enstruct.training.rule_terms import RuleTerm
 from enstruct.training.settings import Settings
 from enstruct.weak_supervision.expectations import Expected
 from enstruct.weak_supervision.rewards import Judged
@@ -97,7 +98,8 @@ def _reward_of(batch: Batch) -> Judged | None:
 class LearnedLoss:
     """``energy=None`` is the plain supervised loss. Optimisers are its own; ``updates`` counts the energy's.
 
-    ``across_ranks``: whether the ranks of torch.distributed train this energy together, each on its own rows.
+    ``across_ranks``: whether the ranks of torch.distributed train this energy together, each on its own rows. ``rules``: what the
+    predictor's own answers say of them, for its ``rule_weight``.
     """
 
     def __init__(
@@ -109,7 +111,14 @@ class LearnedLoss:
         settings: Settings,
         predictor: nn.Module | None = None,
         across_ranks: bool = False,
+        rules: RuleTerm | None = None,
     ) -> None:
+        if method.predictor_loss.rule_weight and rules is None:
+            raise ConfigError(
+                "rule_weight weighs what rules say of the predictor's answers, and there are none: give a classifier or a tagger "
+                "rules=, or leave it out. Masks keep theirs by decisions alone."
+            )
+        self.rules = rules
         self.method, self.space, self.energy, self.settings = method, space, energy, settings
         self.across_ranks = across_ranks
         if method.predictor_loss.supervised == "ranking" and getattr(space, "positive_weight", None) is not None:
@@ -289,6 +298,8 @@ class LearnedLoss:
             loss = weight * self._supervised(batch, logits)
         if recipe.expectation_weight and isinstance(batch.supervision, Expected):
             loss = loss + recipe.expectation_weight * batch.supervision.divergence(logits)
+        if recipe.rule_weight and self.rules is not None:
+            loss = loss - recipe.rule_weight * self.rules(logits, batch.mask)
         if energy_weight <= 0 or state is None:
             return loss
         loss = loss + energy_weight * self._energy_term(batch, logits, state, retune)
