@@ -453,6 +453,7 @@ def test_no_mask_breaks_a_rule(tmp_path, pictures):
     for one in (model, EnergySegmenter.load(tmp_path / "m")):
         for answer in (one.predict(images), one.predict(images, known=known), one.predict(images, decision="greedy")):
             assert all(MaskRules.of(rules, (0, 1)).are_kept(mask) for mask in answer)
+        assert all(0.04 < p[..., 1].mean() < 0.31 for p in one.predict_proba(images))
     preferred = model.set_params(rules=[Soft(Size(1, 0.9, 1.0), 1e9), Soft(Connected(1), 0.5)])
     preferred.save(tmp_path / "m")
     for answer in EnergySegmenter.load(tmp_path / "m").predict(images):

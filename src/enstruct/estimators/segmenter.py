@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Any, Self, cast
@@ -317,7 +318,8 @@ class EnergySegmenter(EnergyEstimator):
     # -- answers ----------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any, *, refine: int | None = None, known: Any = None) -> Any:
-        """(images, height, width, classes), the classes as in ``classes_``; a list where the images differ in size.
+        """(images, height, width, classes), the classes as in ``classes_``; a list where the images differ in size. Boxes and
+        sizes of ``rules`` weigh in them (:mod:`enstruct.rules.mask_marginals`).
 
         refine : first move the network's answer by so many steps of inference on the learned energy. ConfigError where there is
             none.
@@ -325,7 +327,14 @@ class EnergySegmenter(EnergyEstimator):
             a box. Told pixels come back as told and speak for others (:mod:`enstruct.joint.pixels`); images of which nothing is
             told are answered as without it. DataError for other sizes, and for values that are no classes.
         """
-        return _stacked([p for p, _ in self._given(X, refine, known)])
+        given, rules = self._given(X, refine, known), MaskRules.of(self.rules, self.masks_.classes)
+        if rules is None:
+            return _stacked([p for p, _ in given])
+        legal = []
+        for i, (p, told) in enumerate(given):
+            with _of_image(i):
+                legal.append(rules.marginals(p, told).astype(np.float32))
+        return _stacked(legal)
 
     def predict(self, X: Any, *, decision: str | None = None, refine: int | None = None, known: Any = None) -> Any:
         """Masks (images, height, width) in the values of training; a list where the images differ in size.
@@ -337,10 +346,8 @@ class EnergySegmenter(EnergyEstimator):
         one_of("decision rule", MASK_RULES)("decision", rule)
         masks = []
         for i, (p, told) in enumerate(self._given(X, refine, known)):
-            try:
+            with _of_image(i):
                 masks.append(self.masks_.decode(self._decided(p, rule, told)))
-            except DataError as error:  # of what rules leave of this image
-                raise DataError(f"Image {i}: {error}") from error
         return _stacked(masks)
 
     def _given(self, X: Any, refine: int | None, known: Any) -> list[tuple[NDArray[np.float32], NDArray[np.int64] | None]]:
@@ -432,6 +439,15 @@ class EnergySegmenter(EnergyEstimator):
         self.images_, self.masks_, self.threshold_ = header.images, header.masks, header.threshold
         self.classes_ = np.array(self.masks_.classes)
         self.field_ = Field.parse(self._load_networks(weights, lambda: self._build(self._method())))
+
+
+@contextmanager
+def _of_image(i: int) -> Iterator[None]:
+    """What rules leave of an image is said with its number."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"Image {i}: {error}") from error
 
 
 def _stacked(grids: list[NDArray[Any]]) -> Any:

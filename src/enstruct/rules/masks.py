@@ -30,6 +30,7 @@ from scipy import ndimage
 
 from enstruct.errors import ConfigError, DataError, shortened, unknown_name
 from enstruct.rules.mask_areas import leave_an_image
+from enstruct.rules.mask_marginals import TURNS, sized, without
 from enstruct.rules.mask_program import SECONDS, ClassOf, cheapest
 from enstruct.rules.mask_repairs import Grid, repaired
 from enstruct.rules.often import Count, check_seldom
@@ -193,6 +194,24 @@ class MaskRules:
                 if (value := self._worth(mask, p)) > worth:
                     best, worth = mask, value
         return best
+
+    def marginals(self, p: NDArray[Any], told: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """(height, width, classes) of p, once boxes and sizes are known to hold (:mod:`enstruct.rules.mask_marginals`). DataError
+        as :meth:`kept` for told pixels outside of a box, or of more or fewer pixels than a size allows."""
+        out, fixed = np.asarray(p, dtype=np.float64), np.full(p.shape[:2], -1) if told is None else told
+        for k, one in ((self.classes.index(value), self._of_class(value, out, fixed)) for value in self._values):
+            out = without(out, k, np.where(one.may, out[..., k], 0.0))
+            possible = int((one.may & (fixed < 0)).sum() + one.told.sum())
+            if possible < one.least or one.told.sum() > one.most:
+                raise DataError(
+                    f"What is told leaves no mask that keeps {self._words(self.classes[k])}: tell less, or mend a rule."
+                )
+        bounded = [rule.value for rule in self.rules if isinstance(rule, Size)]
+        several = list(dict.fromkeys(bounded))
+        for value in several * (TURNS if len(several) > 1 else 1):
+            k, one = self.classes.index(value), self._of_class(value, out, fixed)
+            out = without(out, k, sized(out[..., k].ravel(), one.least, one.most).reshape(fixed.shape))
+        return out
 
     def _worth(self, numbers: NDArray[np.int64], p: NDArray[Any]) -> float:
         """Nats: the log-probability of a mask less the weights of the preferences that it breaks."""

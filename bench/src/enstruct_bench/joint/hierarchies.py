@@ -6,9 +6,10 @@ C-HMCNN's protocol (Giunchiglia and Lukasiewicz 2020): the published training an
 their means, standardised; the official test part; AU(PRC), the area under the precision-recall curve of all cells.
 Every side has ``rules=`` of the data's hierarchy. What is chosen, numbers of epochs, leaves of trees, bases, is chosen within the
 training rows, by the side itself. "semantic-loss" is the cross-entropy network that learns to keep the hierarchy (``rule_weight``
-1, chosen among 0, 0.3, 1, 3 and 10 on the published validation parts of cellcycle_FUN and spo_FUN). "pishield" is PiShield's layer (1.0.0, extra ``hierarchies``) on the marginals of the same
-cross-entropy network without rules; its label sets are by the best decision rule for example-F1 of what comes out of the layer on
-the network's validation rows. Runs that the file has are not run again.
+1, chosen among 0, 0.3, 1, 3 and 10 on the published validation parts of cellcycle_FUN and spo_FUN). "pishield" is PiShield's
+layer (1.0.0, extra ``hierarchies``) on the marginals of the same cross-entropy network without rules; its label sets are by the
+best decision rule for example-F1 of what comes out of the layer on the network's validation rows. Runs that the file has are
+not run again.
 """
 
 from __future__ import annotations
