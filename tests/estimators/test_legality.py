@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.rules.rule_truth import legal_sets, random_rule
 
 from enstruct import AutoMultiLabelClassifier, EnergyMultiLabelClassifier
 from enstruct.errors import ConfigError, DataError
@@ -185,3 +186,40 @@ def test_a_rule_that_the_first_pass_breaks_often_is_refused():
     with pytest.raises(DataError, match=r"20 of the .* rows that it is about break the rule 'b', 'd' exclude one another"):
         model.partial_fit(X[:40], both, classes=NAMES)
     assert not hasattr(model, "predictor_")
+
+
+@pytest.mark.parametrize("kind", ["joint", "network"])
+def test_random_systems_of_rules_bind_every_answer(kind):
+    """Put in force on fitted classifiers, one after another: decisions, told labels and samples, against all sets that keep
+    them as they read."""
+    rng, outputs = np.random.default_rng(0), 0
+    y = np.array(indicator(Y), dtype=int)
+    plain = {
+        "joint": JointMultiLabelClassifier("binary-relevance", folds=2, random_state=0),
+        "network": EnergyMultiLabelClassifier("cross-entropy", hidden=8, max_epochs=3, random_state=0),
+    }[kind].fit(X, y)
+    few = X[:8]
+    for _ in range(150):
+        rules = [random_rule(rng, 5) for _ in range(rng.integers(1, 4))]
+        rules += [Soft(random_rule(rng, 5), 1.0)] if rng.random() < 0.3 else []
+        legal = legal_sets([rule for rule in rules if not isinstance(rule, Soft)], 5)
+        try:
+            system = RuleSystem.of(rules, list(range(5)))
+        except ConfigError:  # no set meets one of them alone
+            continue
+        if not len(legal):
+            continue
+        plain.legality_ = Legality.of(system, np.full(5, np.nan))
+        told = np.where(rng.random((8, 5)) < 0.4, legal[rng.integers(len(legal), size=8)], np.nan)
+        answers = [np.asarray(plain.predict(few, decision=rule)) for rule in plain.rules_]
+        if kind == "joint":
+            known = np.asarray(plain.predict(few, known=told))
+            np.testing.assert_array_equal(known[~np.isnan(told)], told[~np.isnan(told)])
+            answers += [known, *plain.sample(few, 4, random_state=1).transpose(1, 0, 2)]
+            answers += [*plain.sample(few, 4, known=told, random_state=1).transpose(1, 0, 2)]
+        possible = {tuple(row) for row in legal}
+        for answer in answers:
+            dense = answer.toarray() if hasattr(answer, "toarray") else answer
+            assert all(tuple(int(one) for one in row) in possible for row in dense), rules
+            outputs += len(dense)
+    assert outputs > (10_000 if kind == "joint" else 3_000)
