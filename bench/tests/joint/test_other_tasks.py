@@ -50,7 +50,7 @@ def test_masks_go_on_where_they_stopped(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = []
 
-    def measured(name, seed, size, epochs):
+    def measured(name, seed, size, epochs, sides):
         asked.append((name, seed, size, epochs))
         return [{"side": "field", "seed": seed, "clicks": 3.0}]
 

@@ -13,13 +13,13 @@ The nine numbers are learnt on validation images by the conditional likelihood t
 
     mean over untold pixels of -log m_p(y_p | x, told),      told pixels drawn anew, half of them where the segmenter is wrong
 
-through the turns of mean field themselves: pseudo-likelihood would take a pixel's neighbours for known, of which all but a few
-are not.
+through the turns of mean field themselves: pseudo-likelihood takes a pixel's neighbours for known, of which all but a few are
+not (``enstruct_bench.joint.field_variants`` has both, and blocked Gibbs sampling for the answers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -92,29 +92,49 @@ def marginals(field: Field, p: NDArray[np.float32], x: NDArray[np.float32], told
     return m
 
 
+class Grids(NamedTuple):
+    """-E of a field as grids: ``scores`` (images, height, width, classes) of single pixels, and what neighbours of one class are
+    worth, ``across`` (images, height, width - 1, 1) and ``down`` (images, height - 1, width, 1)."""
+
+    scores: Tensor
+    across: Tensor
+    down: Tensor
+
+    @classmethod
+    def of(cls, field: Field, pictures: Pictures) -> Self:
+        log_q = torch.from_numpy(pictures.p).clamp(min=EPS).log()
+        scores = field.scale.exp() * log_q + torch.stack([_said(field, *one) for one in zip(*pictures, strict=True)])
+        return cls(scores, *_links(field, torch.from_numpy(pictures.x)))
+
+    def given(self, m: Tensor) -> Tensor:
+        """(images, height, width, classes) log-probabilities of each pixel, its neighbours being m (images, height, width,
+        classes)."""
+        across, down = self.across, self.down
+        pushed = F.pad(across * m[:, :, 1:], (0, 0, 0, 1)) + F.pad(across * m[:, :, :-1], (0, 0, 1, 0))
+        pushed = pushed + F.pad(down * m[:, 1:], (0, 0, 0, 0, 0, 1)) + F.pad(down * m[:, :-1], (0, 0, 0, 0, 1, 0))
+        return torch.log_softmax(self.scores + pushed, 3)
+
+
+def board(height: int, width: int) -> Tensor:
+    """(height, width, 1) the two colours of a chessboard: neighbours differ."""
+    return (torch.arange(height).unsqueeze(1) + torch.arange(width)).unsqueeze(2) % 2
+
+
 def mean_field(field: Field, pictures: Pictures) -> Tensor:
     """(images, height, width, classes) log-marginals; of told pixels 0 and log EPS."""
-    told = torch.from_numpy(pictures.told)
-    log_q = torch.from_numpy(pictures.p).clamp(min=EPS).log()
-    scores = field.scale.exp() * log_q + torch.stack([_said(field, *one) for one in zip(*pictures, strict=True)])
-    across, down = _links(field, torch.from_numpy(pictures.x))
+    told, grids = torch.from_numpy(pictures.told), Grids.of(field, pictures)
     fixed = (told >= 0).unsqueeze(3)
-    clamped = F.one_hot(told.clamp(min=0), log_q.shape[3]).to(log_q.dtype).clamp(min=EPS).log()
-    height, width = told.shape[1:]
-    board = (torch.arange(height).unsqueeze(1) + torch.arange(width)).unsqueeze(2) % 2
-    log_m = torch.where(fixed, clamped, torch.log_softmax(scores, 3))
+    clamped = F.one_hot(told.clamp(min=0), grids.scores.shape[3]).to(grids.scores.dtype).clamp(min=EPS).log()
+    colours = board(*told.shape[1:])
+    log_m = torch.where(fixed, clamped, torch.log_softmax(grids.scores, 3))
     for _ in range(TURNS):
         for colour in (0, 1):
-            m = log_m.exp()
-            pushed = F.pad(across * m[:, :, 1:], (0, 0, 0, 1)) + F.pad(across * m[:, :, :-1], (0, 0, 1, 0))
-            pushed = pushed + F.pad(down * m[:, 1:], (0, 0, 0, 0, 0, 1)) + F.pad(down * m[:, :-1], (0, 0, 0, 0, 1, 0))
-            log_m = torch.where((board == colour) & ~fixed, torch.log_softmax(scores + pushed, 3), log_m)
+            log_m = torch.where((colours == colour) & ~fixed, grids.given(log_m.exp()), log_m)
     return log_m
 
 
 def _links(field: Field, x: Tensor) -> tuple[Tensor, Tensor]:
-    """w of each pixel and the next in its row (images, height, width - 1, 1), and of the next in its column (images, height - 1,
-    width, 1)."""
+    """w of each pixel and the next in its row, and in its column."""
 
     def alike(a: Tensor, b: Tensor) -> Tensor:
         apart = (a - b).square().sum(3, keepdim=True)
@@ -148,8 +168,22 @@ def _least_apart(places: Tensor, some: Tensor) -> Tensor:
     return ((some.square().sum(1) - 2 * places @ some.T).amin(1) + places.square().sum(1)).clamp(min=0)
 
 
+Answers = Callable[[Field, Pictures, Tensor], Tensor]
+"""(field, pictures, class numbers with -1 where none is known) -> log-probabilities of classes that the true ones are looked up
+in."""
+
+
+def as_answered(field: Field, pictures: Pictures, truth: Tensor) -> Tensor:
+    """What is answered, which knows the told pixels alone."""
+    return mean_field(field, pictures)
+
+
 def fit_field(
-    p: Sequence[NDArray[np.float32]], x: Sequence[NDArray[np.float32]], truth: Sequence[NDArray[np.int64]], seed: int
+    p: Sequence[NDArray[np.float32]],
+    x: Sequence[NDArray[np.float32]],
+    truth: Sequence[NDArray[np.int64]],
+    seed: int,
+    answers: Answers = as_answered,
 ) -> Field:
     """Of images that the segmenter has not learnt from: its probabilities, their pixels, and their class numbers, -1 where the
     class is not known."""
@@ -161,7 +195,8 @@ def fit_field(
         some = _of_one_size(order, truth, rng)
         told = np.stack([clicked(p[i], truth[i], int(rng.choice(CLICKS)), rng) for i in some])
         right = np.stack([truth[i] for i in some])
-        log_m = mean_field(Field(*parts), Pictures(np.stack([p[i] for i in some]), np.stack([x[i] for i in some]), told))
+        seen = Pictures(np.stack([p[i] for i in some]), np.stack([x[i] for i in some]), told)
+        log_m = answers(Field(*parts), seen, torch.from_numpy(right))
         asked = torch.from_numpy((told < 0) & (right >= 0))
         loss = -log_m.gather(3, torch.from_numpy(right).clamp(min=0).unsqueeze(3)).squeeze(3)[asked]
         if len(loss):

@@ -25,7 +25,7 @@ def run(options: Namespace) -> None:
     if options.seeds < 1:
         raise ConfigError("Give at least one seed.")
     if task == "masks":
-        clicks_on_masks(options.data, options.seeds, options.size, options.epochs, options.json)
+        clicks_on_masks(options.data, options.seeds, options.size, options.epochs, options.json, options.sides.split(","))
         return
     if options.part not in OF_TAGS:
         raise unknown_name("part", options.part, OF_TAGS)

@@ -7,6 +7,8 @@ of what lies within 1/64 of the image's side there. All sides see the same kind 
 images that do not get there ("NoC@90" of the literature). Sides:
 
     field          a cross-entropy U-Net, and what told pixels say of others (``EnergySegmenter.predict(known=)``)
+    field-pl       the same network and field, whose numbers are learnt by pseudo-likelihood
+    field-gibbs    the same network and field, answered by blocked Gibbs sampling (:mod:`enstruct_bench.joint.field_variants`)
     painted        the same network, clicks changing nothing but themselves
     grabcut        OpenCV's GrabCut (Rother et al. 2004), which knows the clicks alone, in the better of two ways to say that of
                    validation images: what is not clicked is probably background, or probably object; of images of fewer than
@@ -18,8 +20,9 @@ images that do not get there ("NoC@90" of the literature). Sides:
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +32,15 @@ from scipy import ndimage
 
 from enstruct.data.image_folders import Pictures, load_pictures
 from enstruct.environment import environment
+from enstruct.errors import ConfigError
 from enstruct.estimators import EnergySegmenter
 from enstruct.files import write_json
+from enstruct.joint.pixels import fit_field
 from enstruct.metrics import Counts
+from enstruct.validation import one_of
 from enstruct_bench.comparison.bootstrap import paired_difference
 from enstruct_bench.comparison.provenance import present_commit
+from enstruct_bench.joint.field_variants import gibbs_marginals, pseudo_likelihood
 from enstruct_bench.joint.kept_rows import kept_rows, say_figures
 
 MOST, WANTED = 20, 0.9
@@ -84,6 +91,26 @@ def of_field(model: EnergySegmenter, data: Pictures) -> Answer:
     def answer(i: int, told: Array) -> Array:
         known = np.where(told < 0, np.nan, told)[None]
         return np.asarray(model.predict([data.images[i]], known=known, decision="greedy")[0])
+
+    return answer
+
+
+def by_pseudo_likelihood(model: EnergySegmenter, valid: Pictures, seed: int) -> EnergySegmenter:
+    """The same network with another field."""
+    out = copy.copy(model)
+    p = list(model.predict_proba(valid.images))
+    truth = [out.masks_.encode([mask], first=i)[0] for i, mask in enumerate(valid.truth())]
+    out.field_ = fit_field(p, [model.images_.channels_of(image) for image in valid.images], truth, seed, pseudo_likelihood)
+    return out
+
+
+def by_gibbs(model: EnergySegmenter, data: Pictures) -> Answer:
+    p = list(model.predict_proba(data.images))
+    x = [model.images_.channels_of(image) for image in data.images]
+
+    def answer(i: int, told: Array) -> Array:
+        m = gibbs_marginals(model.field_, p[i], x[i], told) if (told >= 0).any() else p[i]
+        return np.asarray(m.argmax(2), dtype=np.int64)
 
     return answer
 
@@ -144,7 +171,7 @@ def chosen(sides: list[Answer], data: list[Array], most: int = 12) -> int:
     return int(np.argmin([np.mean([clicks(side, i, data[i])[0] for i in few]) for side in sides]))
 
 
-def measured(name: str, seed: int, size: int | None, epochs: int) -> list[dict[str, Any]]:
+def measured(name: str, seed: int, size: int | None, epochs: int, wanted: Sequence[str]) -> list[dict[str, Any]]:
     train, valid, test = (load_pictures(name, part) for part in ("train", "validation", "test"))
     settings: dict[str, Any] = {"binarise": 128, "size": None if size is None else (size, size), "max_epochs": epochs}
     begin = time.perf_counter()
@@ -154,17 +181,26 @@ def measured(name: str, seed: int, size: int | None, epochs: int) -> list[dict[s
     masks = [np.asarray(mask) for mask in model.predict(test.images)]
     inside, outside = ([_rgb(image) for image in part.images] for part in (valid, test))
     truth, truth_inside = ([mask >= 128 for mask in part.truth()] for part in (test, valid))
-    ways = [grabcut(inside, [np.full(mask.shape, mark) for mask in truth_inside]) for mark in PROBABLY]
-    mark = PROBABLY[chosen(ways, truth_inside)]
-    beta = BETAS[chosen([walker(inside, each) for each in BETAS], truth_inside)]
-    sides = {
-        "field": of_field(model, test),
-        "painted": painted(masks),
-        "grabcut": grabcut(outside, [np.full(mask.shape, mark) for mask in truth]),
-        "grabcut+box": grabcut(outside, boxes(truth)),
-        "grabcut+net": grabcut(outside, [np.where(mask > 0, *PROBABLY[::-1]) for mask in masks]),
-        "walker": walker(outside, beta),
+
+    def cut() -> Answer:
+        ways = [grabcut(inside, [np.full(mask.shape, mark) for mask in truth_inside]) for mark in PROBABLY]
+        mark = PROBABLY[chosen(ways, truth_inside)]
+        return grabcut(outside, [np.full(mask.shape, mark) for mask in truth])
+
+    def walked() -> Answer:
+        return walker(outside, BETAS[chosen([walker(inside, each) for each in BETAS], truth_inside)])
+
+    makers: dict[str, Callable[[], Answer]] = {
+        "field": lambda: of_field(model, test),
+        "field-pl": lambda: of_field(by_pseudo_likelihood(model, valid, seed), test),
+        "field-gibbs": lambda: by_gibbs(model, test),
+        "painted": lambda: painted(masks),
+        "grabcut": cut,
+        "grabcut+box": lambda: grabcut(outside, boxes(truth)),
+        "grabcut+net": lambda: grabcut(outside, [np.where(mask > 0, *PROBABLY[::-1]) for mask in masks]),
+        "walker": walked,
     }
+    sides = {side: makers[side]() for side in wanted}
     out: list[dict[str, Any]] = []
     counts: dict[str, list[int]] = {}
     for side, answer in sides.items():
@@ -194,13 +230,22 @@ def _rgb(image: Array) -> Array:
     return np.repeat(image[..., None], 3, axis=2) if image.ndim == 2 else np.asarray(image)
 
 
-def clicks_on_masks(data: str, seeds: int, size: int | None, epochs: int, out: Path | None) -> None:
+SIDES = ("field", "painted", "grabcut", "grabcut+box", "grabcut+net", "walker")
+OTHERS = ("field-pl", "field-gibbs")
+"""Sides that are measured where they are named."""
+
+
+def clicks_on_masks(data: str, seeds: int, size: int | None, epochs: int, out: Path | None, sides: Sequence[str] = SIDES) -> None:
     """Figures of every side, to a file of their own. EnstructError."""
+    for side in sides:
+        one_of("side", (*SIDES, *OTHERS))("sides", side)
+    if "field" not in sides:
+        raise ConfigError("The other sides are held against field: name it too (--sides field,...).")
     rows = kept_rows(out, data=Path(data).name, size=size, epochs=epochs)
     for seed in range(seeds):
         if any(row["seed"] == seed for row in rows):
             continue
-        rows += measured(data, seed, size, epochs)
+        rows += measured(data, seed, size, epochs, sides)
         settings = {"size": size, "epochs": epochs, "wanted": WANTED, "most": MOST}
         content = {"data": Path(data).name, **settings, "rows": rows, "commit": present_commit()}
         if out is not None:

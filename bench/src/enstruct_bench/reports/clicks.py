@@ -40,6 +40,7 @@ def clicks_section(path: Path) -> str:
         "",
         f"Images in {shown}, at most {content['epochs']} epochs, {content['most']} clicks at most, commit {content['commit']}. "
         "field: a cross-entropy network and what told pixels say of others; painted: the same, clicks changing only themselves; "
+        "field-pl: its numbers by pseudo-likelihood; field-gibbs: answered by blocked Gibbs sampling; "
         "grabcut+box: told the object's box, for two clicks; grabcut+net: begun at the network's mask. Intervals: bootstrap over "
         f"{over}. Times are with other work on the machine. {where_it_ran(content['environment'])}",
         "",

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from enstruct.cli import options as shared
 from enstruct.cli.parser import Parser
+from enstruct_bench.cli.parsers.names import joined
 
 
 def parser() -> Parser:
     p = shared.new_parser(__doc__ or "")
     p.add_argument("data", type=str, help="DATA: a named set of pictures")
     p.add_argument("--seeds", type=int, default=1, help="number of seeds, 0 .. N-1")
+    p.add_argument(
+        "--sides", type=joined, default="field,painted,grabcut,grabcut+box,grabcut+net,walker", help="and field-pl, field-gibbs"
+    )
     p.add_argument("--size", type=int | None, default=None, help="that images are resized to for the network")
     p.add_argument("--epochs", type=int, default=60, help="at most")
     p.add_argument("--json", type=shared.json_file, default=None, help="results file; finished seeds in it are not run again")
