@@ -189,19 +189,43 @@ def test_what_is_impossible_is_never_drawn():
             assert torch.equal(best[b, :length], tags[legal][values[legal].argmin()])
 
 
-def test_links_that_differ_from_place_to_place():
+def test_links_that_differ_from_place_to_place(monkeypatch):
+    """And states of which several stand for one tag, as rules with a memory have them: against every sequence of states."""
+    monkeypatch.setattr(beyond_chain, "CHAINS", 400)
     energy, state, _ = made("skip-2")
-    parts = parted(energy, state)
-    wide = parts._replace(chain=parts.chain._replace(transitions=parts.chain.transitions.expand(len(MASKS), T - 1, K, K)))
-    for answer in (marginals, log_partition, lowest):
-        torch.testing.assert_close(answer(wide, wide.rest), answer(parts, parts.rest))
+    parts, draws = parted(energy, state), torch.Generator().manual_seed(5)
+    links = torch.randn(len(MASKS), T - 1, 2 * K, 2 * K, dtype=torch.float64, generator=draws)
+    links[torch.rand(links.shape, generator=draws) < 0.3] = IMPOSSIBLE
+    chain = parts.chain._replace(
+        unary=parts.chain.unary.detach().repeat(1, 1, 2),
+        transitions=links,
+        start=torch.tensor([0.0] * K + [IMPOSSIBLE] * K),
+        end=torch.randn(2 * K, dtype=torch.float64, generator=draws),
+    )
+    wide = parts._replace(chain=chain)
+    p, log_z, best = (answer(wide, wide.rest) for answer in (marginals, log_partition, lowest))
+    for b in (1, 2, 3):
+        length = int(sum(MASKS[b]))
+        every = torch.tensor(list(itertools.product(range(2 * K), repeat=length)))
+        padded = torch.nn.functional.pad(every, (0, T - length))
+        one = chain._replace(
+            unary=chain.unary[b].expand(len(every), -1, -1),
+            there=chain.there[b].expand(len(every), -1),
+            transitions=links[b].expand(len(every), -1, -1, -1),
+        )
+        value = energies(one, padded) + of_rows(parts, b).rest(padded.unsqueeze(0))[0].detach()
+        weight = torch.softmax(-value, 0)
+        expected = torch.einsum("s,stk->tk", weight, torch.nn.functional.one_hot(every, 2 * K).double())
+        assert float((p[b, :length] - expected).abs().max()) < 0.03
+        assert float(log_z[b]) == pytest.approx(float(torch.logsumexp(-value, 0)), abs=0.25)
+        assert torch.equal(best[b, :length], every[value.argmin()])
 
 
 def test_other_energies_are_refused():
     torch.manual_seed(0)
     energy = SumEnergy(None, [LocalEnergy(2, K), ConvEnergy(K)])
     state = energy.prepare(torch.randn(1, T, 2), torch.ones(1, T, 1))
-    with pytest.raises(ConfigError, match="'local' and 'chain'"):
+    with pytest.raises(ConfigError, match="this one has local, conv: use EnergySpec"):
         Chain().solve(energy, state, TagSpace(K))
     with pytest.raises(ConfigError, match="EnergySpec"):
         parted(torch.nn.Linear(2, 2), state)

@@ -2,7 +2,7 @@
 
 greedy   the most probable tag of each token
 legal    the most probable sequence of independent tags among those the scheme allows (Viterbi)
-map      the sequence of least energy, of methods that answer by exact inference
+map      the sequence of least energy, of methods that answer by inference on a chain
 """
 
 from __future__ import annotations

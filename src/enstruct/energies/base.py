@@ -52,7 +52,7 @@ def _rows(kept: Tensor, index: Tensor) -> Tensor:
 class Term(nn.Module):
     """One summand. ``prepare(features, mask)`` keeps what it needs (None if nothing), rows first; ``forward`` scores y.
     ``normalised``: whether exp(-E) sums to one as it is; ``linear_in_tags``: whether E is linear in each place's y, others held.
-    ``reach``: of places further apart than that none changes what another counts for; None: of any distance.
+    ``reach``: of places further apart than that none changes what another counts for, and E reads nothing but y; None: otherwise.
 
     The mask's holes are already 0 in the y that a term is given; terms that look beyond single places need it themselves.
     """

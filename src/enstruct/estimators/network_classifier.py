@@ -233,21 +233,8 @@ class NetworkClassifier(ClassifierMixin, EnergyEstimator):
             seed,
             lambda: self._build(method, rows.X[:1], rows.Y.shape[1], len(rows), self._vectors_of_varying()),
             positive_weight=self.data_.positive_weight(self.class_weight, Y),
-            rules=self._rule_term(method),
+            rules=LabelRuleTerm(self.legality_.varying) if method.predictor_loss.rule_weight and self.legality_ else None,
         )
-
-    def _rule_term(self, method: Method) -> LabelRuleTerm | None:
-        """What the predictor's own answers say of the rules, where it learns by that. ConfigError."""
-        weight = method.predictor_loss.rule_weight
-        if not weight or self.legality_ is None:
-            return None
-        term = LabelRuleTerm(self.legality_.varying)
-        if weight < 0 and not term.exact:
-            raise ConfigError(
-                f"rule_weight={weight:g} learns the likelihood under the rules, and these tie more labels than can be listed: "
-                "take one above 0, by which each of their inequalities counts by itself."
-            )
-        return term
 
     def _build_on_probe(self, training: Training) -> Pair:
         """Networks whose predictor begins at a regression on the features of an encoder that is then tuned."""

@@ -82,7 +82,7 @@ class EnergySegmenter(EnergyEstimator):
         Mask values from it on are the object (1), those below not (0): for grey edges and JPEG masks.
     rules : a rule of :mod:`enstruct.rules.masks`, or a list of them, default=None
         Boxes, sizes and connectedness of classes, that no predicted mask breaks; ``Soft(rule, weight)`` is one that a mask
-        breaks where the best one found that keeps it costs more than its weight in nats. Probabilities do not heed them.
+        breaks where the best one found that keeps it costs more than its weight in nats. Probabilities heed boxes and sizes.
     size : (int, int), default=None
         (height, width) that images are resized to for the network; answers come back in the images' own size. None needs
         training images of one size, and takes images of any size afterwards.

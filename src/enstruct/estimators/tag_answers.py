@@ -27,7 +27,7 @@ class TagAnswers:
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The decisions that apply: the energy's best sequence only where inference is exact."""
+        """The decisions that apply: the energy's best sequence only where inference is a chain's."""
         return tuple(rule for rule in TAG_RULES if rule != "map" or isinstance(self.networks.method.inference, Chain))
 
     def logits(self, X: Sentences, refine: int | None = None) -> NDArray[np.float64]:
@@ -51,7 +51,7 @@ class TagAnswers:
         if decision == "map":
             if decision not in self.rules:
                 name = self.networks.method.name
-                raise ConfigError(f"The rule 'map' is the answer of exact inference, which {name!r} does not use.")
+                raise ConfigError(f"The rule 'map' is the answer of inference on a chain, which {name!r} does not use.")
             return greedy(self._of_networks(X, solver=Chain("viterbi")), X.holes, X.offsets)
         p = self.probabilities(X, refine)
         if decision == "greedy":

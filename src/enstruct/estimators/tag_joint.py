@@ -137,7 +137,7 @@ class TagJoint:
             any(a is not None and b is not None and a != b for a, b in zip(*pair, strict=True))
             for pair in zip(y, rows, strict=True)
         ]
-        return np.where(against, -np.inf, value)
+        return np.where(against, -np.inf, np.minimum(value, 0.0))  # estimates may say more than is possible
 
     def quality(self, y: Known) -> list[NDArray[np.float64]]:
         """For each sentence (tokens,) p(its tag | x, the tags outside of the span or the run of O that it is in), of plain

@@ -53,7 +53,8 @@ from enstruct.inference import Chain
 from enstruct.joint.chain import Links
 from enstruct.methods import PREDICTOR_ALONE, Method
 from enstruct.metrics.tags import get_tag_metric
-from enstruct.rules.tags import TagSystem
+from enstruct.rules.soft import bare
+from enstruct.rules.tags import Gazetteer, TagSystem
 from enstruct.tasks import TAGS
 from enstruct.training.batches import to_inputs
 from enstruct.training.rule_terms import TagRuleTerm
@@ -184,7 +185,7 @@ class EnergySequenceTagger(EnergyEstimator):
         if isinstance(self.encoder, TextEncoder):
             self.encoder.check_reads_no_labels("a tagger")
         if self.decision == "map" and not several(self.rules) and not isinstance(method.inference, Chain):
-            raise ConfigError(f"decision='map' is the answer of exact inference, which {method.name!r} does not use.")
+            raise ConfigError(f"decision='map' is the answer of inference on a chain, which {method.name!r} does not use.")
         if self.initial is not None and self.warm_start:
             raise ConfigError("warm_start=True goes on with this tagger's networks, initial= with another's: choose one.")
         return method
@@ -385,7 +386,7 @@ class EnergySequenceTagger(EnergyEstimator):
 
     def _rule_term(self, method: Method) -> TagRuleTerm | None:
         """What the predictor's own answers say of the tag scheme and the rules, where it learns by that."""
-        says = self.tags_.user_scheme is not None or self._ruled
+        says = self.tags_.user_scheme is not None or any(not isinstance(bare(rule), Gazetteer) for rule in self.ruled_by_)
         return TagRuleTerm(self.system_) if says and method.predictor_loss.rule_weight else None
 
     @property

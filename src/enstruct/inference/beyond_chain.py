@@ -12,10 +12,10 @@ rules) is never proposed. From this one move follow
     log_partition    log Z_chain + log mean w,   w by annealing from E_chain to E (Neal 2001):  log w = -sum_k R(y_k) / steps
     lowest           the least energy seen while exp(-b E) cools, b from 1 to COLD, from draws and the chain's own best
 
-Walks begin where annealing ends, each sentence's chains chosen by their weights. All are approximate, the more so the more R
-says: under an R of several nats a token, chains stay near the sequences that they began with. All sentences use the same uniform
-numbers, so that what is answered for one does not depend on the others it is asked with; draws that are to be independent have
-their own.
+Walks begin where annealing ends, each sentence's chains chosen by their weights. All of this is approximate, the more so the more
+R says: under an R of several nats a token, chains stay near the sequences that they began with. All sentences have the same
+uniform numbers, so that what is answered for one does not depend on the others it is asked with; draws that are to be independent
+have their own.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ COOLING, COLD = 16, 12.0
 """Sweeps of cooling, and the last one's inverse temperature."""
 STRETCHES = (8, 3)
 """Tokens of a stretch, sweep after sweep."""
+WHOLE_STRETCHES = (24, 8)
+"""Where a term looks at the whole sentence, which every stretch then pays for."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Rest:
 
     def cpu(self) -> Rest:
         """On the CPU, its terms copied where they are not there."""
-        if not self.there.is_cuda:
+        if self.there.device.type == "cpu":
             return self
         terms = tuple(copy.deepcopy(term).cpu() for term in self.terms)
         kept = tuple(None if part is None else part.cpu() for part in self.state.terms)
@@ -124,8 +126,13 @@ class Parts(NamedTuple):
 
 def parted(energy: object, state: State) -> Parts:
     """An energy as a chain and what is beside it, differentiable. ConfigError for one that has no terms local and chain."""
-    if not isinstance(energy, SumEnergy):
-        raise ConfigError("Tags are drawn from energies that have the terms 'local' and 'chain': use an EnergySpec.")
+    names = [term.name for term in cast(list[Term], list(energy.terms))] if isinstance(energy, SumEnergy) else []
+    if not isinstance(energy, SumEnergy) or not {"local", "chain"} <= set(names):
+        here = f"; this one has {', '.join(names)}" if names else ""
+        raise ConfigError(
+            "This answers for energies that have the terms 'local' and 'chain', and perhaps others beside them"
+            f"{here}: use EnergySpec(terms=('local', 'chain', ...)), or gradient-based inference."
+        )
     pairs = list(zip(cast(list[Term], list(energy.terms)), state.terms, strict=True))
     of_chain = [pair for pair in pairs if _is_of_chain(pair[0])]
     beside = [pair for pair in pairs if not _is_of_chain(pair[0])]
@@ -155,51 +162,52 @@ class Numbers:
 class Walk:
     """Chains (batch, n) over the sentences of ``parts``, from ``states`` (batch, n, time).
 
-    A walk at ``heat`` (of the chain, of R) keeps exp(-heat[0] E_chain - heat[1] R).
+    A walk at inverse temperatures ``beta`` (of the chain, of R) keeps exp(-beta[0] E_chain - beta[1] R).
     """
 
     def __init__(self, parts: Parts, rest: Rest, states: Tensor, numbers: Numbers) -> None:
         self.chain, self.rest, self.numbers = _folded(parts.chain), rest, numbers
         self.restart(states)
         self.done = 0
-        self._heat = float("nan")
+        self._beta = float("nan")
 
     def restart(self, states: Tensor) -> None:
         """Go on from these."""
         self.states, self._whole = states, self.rest.whole(states)
         self.value = self.rest.local(states, 0, states.shape[2]) + self._whole
 
-    def sweep(self, heat: tuple[float, float] = (1.0, 1.0)) -> None:
+    def sweep(self, beta: tuple[float, float] = (1.0, 1.0)) -> None:
         """Propose each stretch of the sentences once."""
-        self._warm(heat[0])
-        time, length = self.states.shape[2], STRETCHES[self.done % len(STRETCHES)]
+        self._set_beta(beta[0])
+        stretches = STRETCHES if all(term.reach is not None for term in self.rest.terms) else WHOLE_STRETCHES
+        time, length = self.states.shape[2], stretches[self.done % len(stretches)]
         first = int(self.numbers.at(self.done, 0, 1, torch.device("cpu"))[0, 0, 0] * length)
         for number, begin in enumerate(range(first - length, time, length), 1):
             if begin + length > 0:
-                self._move(begin, min(begin + length, time), number, heat[1])
+                self._move(begin, min(begin + length, time), number, beta[1])
         self.done += 1
 
-    def _move(self, begin: int, end: int, number: int, heat: float) -> None:
+    def _move(self, begin: int, end: int, number: int, beta: float) -> None:
         # the move's own, those of its last tag, and by place: what a sentence has is the same among longer ones
-        own, last, *by_place = self.numbers.at(self.done, number, STRETCHES[0] + 2, self.states.device)
+        own, last, *by_place = self.numbers.at(self.done, number, WHOLE_STRETCHES[0] + 2, self.states.device)
         begin, by_place = max(begin, 0), by_place[max(-begin, 0) :]
         proposed = self.states.clone()
         proposed[:, :, begin:end], possible = self._drawn(begin, end, [*by_place[: end - begin - 1], last])
         whole = self.rest.whole(proposed)
         more = self.rest.local(proposed, begin, end) - self.rest.local(self.states, begin, end) + whole - self._whole
-        taken = possible & (own.log() < -heat * more)
+        taken = possible & (own.log() < -beta * more)
         self.states = torch.where(taken.unsqueeze(2), proposed, self.states)
         self.value = torch.where(taken, self.value + more, self.value)
         self._whole = torch.where(taken, whole, self._whole)
 
-    def _warm(self, heat: float) -> None:
-        if heat == self._heat:
+    def _set_beta(self, beta: float) -> None:
+        if beta == self._beta:
             return
-        self._heat = heat
+        self._beta = beta
         unary = self.chain.unary.double()
-        self._unary = (-heat * (unary - unary.amin(2, keepdim=True))).exp()  # (batch, time, states)
+        self._unary = (-beta * (unary - unary.amin(2, keepdim=True))).exp()  # (batch, time, states)
         links = self.chain.transitions.double()
-        self._links = (-heat * (links - links.amin((-2, -1), keepdim=True))).exp()
+        self._links = (-beta * (links - links.amin((-2, -1), keepdim=True))).exp()
 
     def _into(self, t: int) -> Tensor:
         """(from, to) or (batch, from, to) weights of the states at t - 1 and t."""
@@ -325,7 +333,7 @@ def _anneal(walk: Walk, steps: int) -> Tensor:
     return log_weight
 
 
-def _warmed(parts: Parts, rest: Rest, numbers: Numbers) -> Walk:
+def _burnt_in(parts: Parts, rest: Rest, numbers: Numbers) -> Walk:
     """After annealing, each sentence's chains chosen by their weights."""
     walk = _start(parts, rest, numbers)
     weights = torch.softmax(_anneal(walk, BURN_IN), 1).cumsum(1)
@@ -338,7 +346,7 @@ def _warmed(parts: Parts, rest: Rest, numbers: Numbers) -> Walk:
 @torch.no_grad()
 def marginals(parts: Parts, rest: Rest, seed: int = 0) -> Tensor:
     """(batch, time, states) of exp(-E)/Z; zero where there is no token."""
-    walk = _warmed(parts, rest, Numbers(seed, CHAINS if rest.linear else MORE_CHAINS))
+    walk = _burnt_in(parts, rest, Numbers(seed, CHAINS if rest.linear else MORE_CHAINS))
     n_states, total = parts.chain.unary.shape[2], torch.zeros_like(parts.chain.unary, dtype=torch.float64)
     for _ in range(SWEEPS):
         walk.sweep()
@@ -348,11 +356,12 @@ def marginals(parts: Parts, rest: Rest, seed: int = 0) -> Tensor:
 
 @torch.no_grad()
 def draw(parts: Parts, rest: Rest, n: int, seed: int) -> Tensor:
-    """(batch, n, time) states, independent from sentence to sentence; 0 where there is no token."""
-    walk = _warmed(parts, rest, Numbers(seed, n, len(parts.chain.unary)))
+    """(batch, n, time) states, independent from sentence to sentence; 0 where there is no token. Those of one sentence are chains
+    that began together and went SWEEPS sweeps apart."""
+    walk = _burnt_in(parts, rest, Numbers(seed, max(n, CHAINS), len(parts.chain.unary)))
     for _ in range(SWEEPS):
         walk.sweep()
-    return walk.states
+    return walk.states[:, :n]
 
 
 @torch.no_grad()
@@ -370,8 +379,8 @@ def lowest(parts: Parts, rest: Rest, seed: int = 0) -> Tensor:
     walk.restart(torch.cat([exact.viterbi(parts.chain).argmax(2).unsqueeze(1), walk.states[:, 1:]], 1))
     best, least = walk.states, walk.energies()
     for k in range(COOLING):
-        heat = COLD ** (k / (COOLING - 1))
-        walk.sweep((heat, heat))
+        beta = COLD ** (k / (COOLING - 1))
+        walk.sweep((beta, beta))
         value = walk.energies()
         best = torch.where((value < least).unsqueeze(2), walk.states, best)
         least = torch.minimum(value, least)

@@ -1,4 +1,4 @@
-"""Tag sequences as a distribution: a linear chain over what a tagger says of each token, exact in every answer.
+"""Tag sequences as a distribution: a linear chain over what a tagger says of each token, exact in every answer of its own.
 
     E(x, y) = - a sum_t log q(y_t | x) + sum_t W[y_{t-1}, y_t] + start . y_1 + end . y_T         q: the tagger's probabilities
 
@@ -250,7 +250,7 @@ class ChainJoint:
         return out, possible
 
     def sample(self, n: int, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-        """(tokens, n) of independent sequences."""
+        """(tokens, n) of sequences, independent from sentence to sentence; of one sentence too, where a chain is all there is."""
         out, generator = np.zeros((int(self.offsets[-1]), n), dtype=np.int64), torch.Generator().manual_seed(seed)
         for block in self._clamped(allowed):
             self._put(out, block.some, block.draw(n, generator).transpose(1, 2).numpy())

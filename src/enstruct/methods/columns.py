@@ -59,7 +59,7 @@ OF_LOSS: Mapping[str, Check] = {
     "warmup": validation.not_negative,
     "entropy_weight": validation.number,
     "anchor_weight": validation.not_negative,
-    "rule_weight": validation.number,
+    "rule_weight": validation.not_negative,
 }
 OF_COUPLING: Mapping[str, Check] = {
     "energy_steps": whole(1, MOST_STEPS),

@@ -87,7 +87,8 @@ class PredictorLoss:
 
     ``energy_as="marginals"`` teaches by the other divergence: the term is the cross-entropy of F(x) to the marginals of
     exp(-E)/Z, KL(exp(-E)/Z || F(x)) up to a constant, whose minimum over factorised F are those marginals themselves, where the
-    energy at F(x) ("value") has its minimum at one output. Marginals are exact, of chains (:mod:`enstruct.inference.chain`).
+    energy at F(x) ("value") has its minimum at one output. Marginals are a chain's (:mod:`enstruct.inference.chain_solver`),
+    exact unless the energy has terms beside it.
     ``expectation_weight`` weighs what a person expects of words
     (:mod:`enstruct.weak_supervision.expectations`), ``rule_weight`` -log P_F(rules), the probability that the answer keeps the
     rules (:mod:`enstruct.training.rule_terms`): above 0 teaches the predictor to keep them, -1 spends nothing on what they
@@ -118,15 +119,10 @@ class PredictorLoss:
             raise unknown_name("way to learn from an energy", self.energy_as, ("value", "marginals"))
         if self.energy_as == "marginals" and (self.augmented or self.hinged or self.entropy_weight):
             raise ConfigError("A predictor that learns an energy's marginals has no margin and no entropy term beside them.")
-        if not all(number >= 0 for number in (self.anchor_weight, self.expectation_weight, self.warmup)):
-            raise ConfigError("anchor_weight, expectation_weight and warmup must not be negative.")
+        if not all(number >= 0 for number in (self.anchor_weight, self.expectation_weight, self.rule_weight, self.warmup)):
+            raise ConfigError("anchor_weight, expectation_weight, rule_weight and warmup must not be negative.")
         if not (self.energy_weight >= 0 and self.supervised_weight >= 0 and self.energy_weight + self.supervised_weight > 0):
             raise ConfigError("energy_weight and supervised_weight must be non-negative and not both zero.")
-        if self.rule_weight < -self.supervised_weight:
-            raise ConfigError(
-                f"rule_weight must not be below -supervised_weight ({-self.supervised_weight:g}), where it leaves the likelihood "
-                f"under the rules; {self.rule_weight:g} has no lower bound."
-            )
         if self.entropy_weight and not self.energy_weight:
             raise ConfigError("entropy_weight belongs to the game with an energy: with energy_weight=0 leave it out.")
 
@@ -159,6 +155,10 @@ class Method:
             raise ConfigError(f"inference must be a solver of enstruct.inference, or None, not {shown(self.inference)}.")
         if not (isinstance(self.stages, tuple) and self.stages and all(isinstance(one, Stage) for one in self.stages)):
             raise ConfigError(f"stages must be a tuple of Stage, not {shown(self.stages)}.")
+        if self.predictor_loss.rule_weight and (self.solver is not None or not any(stage.predictor for stage in self.stages)):
+            raise ConfigError(
+                f"Method {self.name!r} trains no predictor by a loss that rule_weight could be a part of: leave it out."
+            )
         if self.has_energy and (self.objective is None or self.negatives is None):
             raise ConfigError(f"Method {self.name!r} trains an energy, so it needs an objective and negatives.")
         if self.objective is not None and self.objective.absolute_cost and self.cost not in BOUNDED_COSTS:
@@ -336,5 +336,5 @@ class Method:
         if not self.has_energy:
             idle |= {*OF_CANDIDATES, "cost", "energy_steps", "update_first", "energy_rate", "energy_clip"}
         if self.solver is not None:
-            idle |= {*OF_LOSS, *OF_COUPLING}
+            idle |= {*OF_LOSS, *OF_COUPLING} - {"rule_weight"}  # which is refused
         return idle

@@ -8,7 +8,8 @@
 - Inference starts from the predictor, or where there is none from the uniform distribution.
 - ``ge``, ``r-spen`` and ``sg-spen`` learn from unlabelled sentences, by a person's expectations or a reward
   (:mod:`enstruct.weak_supervision`); the others take a reward into their cost where they are given one.
-- ``crf-taught`` is a tagger that learns a CRF's exact marginals: KL(p_crf || F) where games minimise the energy at F's answer.
+- ``crf-taught`` is a tagger that learns a CRF's marginals, exact unless that has further terms: KL(p_crf || F), where games
+  minimise the energy at F's answer.
 - ``crf`` is the conditional random field trained by its exact likelihood and decoded by forward-backward and Viterbi. With
   further terms (``energy_network``) its likelihood is estimated by sequences that the chain proposes, and so are its answers
   (:mod:`enstruct.inference.beyond_chain`).

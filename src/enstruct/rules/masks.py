@@ -4,10 +4,11 @@
     Size(value, least, most)                   its pixels are at least and at most these shares of the image
     Connected(value, pieces=1)                 they hang together, side by side, in so many pieces at most
 
-They bind at decision time (:meth:`MaskRules.kept`): a pixel costs as many nats as its class is less probable than its best other.
-Sizes and boxes of one class are met at the least cost; connected pieces, and several classes, by repairs of what was decided
-(:mod:`enstruct.rules.mask_repairs`) and, where those come to nothing, anew from what is told; of small images an integer program
-is the last word. At least one class has no rule, which takes what others give up.
+Boxes and sizes weigh in probabilities (:meth:`MaskRules.marginals`). All bind at decision time (:meth:`MaskRules.kept`): a pixel
+costs as many nats as its class is less probable than its best other. Sizes and boxes of one class are met at the least cost;
+connected pieces, and several classes, by repairs of what was decided (:mod:`enstruct.rules.mask_repairs`) and, where those come
+to nothing, anew from what is told; of small images an integer program is the last word. At least one class has no rule, which
+takes what others give up.
 
 A preference, ``Soft(rule, weight)``, costs a mask that breaks it its weight. Each set of preferences is made to bind in turn, and
 of the masks found that is taken which is worth most, log-probabilities of pixels less the weights of what is broken: the best of
@@ -199,18 +200,22 @@ class MaskRules:
         """(height, width, classes) of p, once boxes and sizes are known to hold (:mod:`enstruct.rules.mask_marginals`). DataError
         as :meth:`kept` for told pixels outside of a box, or of more or fewer pixels than a size allows."""
         out, fixed = np.asarray(p, dtype=np.float64), np.full(p.shape[:2], -1) if told is None else told
-        for k, one in ((self.classes.index(value), self._of_class(value, out, fixed)) for value in self._values):
-            out = without(out, k, np.where(one.may, out[..., k], 0.0))
-            possible = int((one.may & (fixed < 0)).sum() + one.told.sum())
-            if possible < one.least or one.told.sum() > one.most:
-                raise DataError(
-                    f"What is told leaves no mask that keeps {self._words(self.classes[k])}: tell less, or mend a rule."
-                )
-        bounded = [rule.value for rule in self.rules if isinstance(rule, Size)]
-        several = list(dict.fromkeys(bounded))
-        for value in several * (TURNS if len(several) > 1 else 1):
-            k, one = self.classes.index(value), self._of_class(value, out, fixed)
-            out = without(out, k, sized(out[..., k].ravel(), one.least, one.most).reshape(fixed.shape))
+        free = np.array([k for k, value in enumerate(self.classes) if value not in self._values])
+        binding = {self.classes.index(value): self._of_class(value, out, fixed) for value in self._values}
+        for k, one in binding.items():
+            n_told = int(one.told.sum())
+            if int((one.may & (fixed < 0)).sum()) + n_told < one.least or n_told > one.most:
+                words = self._words(self.classes[k])
+                if not (fixed >= 0).any():
+                    raise DataError(f"No mask of {p.shape[0]} x {p.shape[1]} pixels keeps {words}: mend a rule.")
+                raise DataError(f"What is told leaves no mask that keeps {words}: tell less, or mend a rule.")
+            out = without(out, k, np.where(one.may, out[..., k], 0.0), free)
+        bounded = {k: one for k, one in binding.items() if (one.least, one.most) != (0, fixed.size)}
+        for k, one in [*bounded.items()] * (TURNS if len(bounded) > 1 else 1):
+            share, open_ = out[..., k].copy(), one.may & (fixed < 0)
+            n_told = int(one.told.sum())
+            share[open_] = sized(share[open_], one.least - n_told, one.most - n_told)
+            out = without(out, k, share, free)
         return out
 
     def _worth(self, numbers: NDArray[np.int64], p: NDArray[Any]) -> float:

@@ -3,6 +3,7 @@
     energy:     phi <- phi - grad_phi  L_E(E(x, y), E(x, ȳ))                ȳ from the method's negatives
     predictor:  w_s L_sup(F(x), y) + w_e E(x, F(x))           with phi held fixed; or, where the row says "marginals",
                 w_s L_sup(F(x), y) + w_e CE(q(x), F(x))       q the marginals of exp(-E)/Z
+                - w_r log P_F(rules)                          where it learns to keep rules
 
 It sees the predictor's logits only, so it serves the library's own loop and a user's alike.
 """
@@ -115,8 +116,9 @@ class LearnedLoss:
     ) -> None:
         if method.predictor_loss.rule_weight and rules is None:
             raise ConfigError(
-                "rule_weight weighs what rules say of the predictor's answers, and there are none: give a classifier or a tagger "
-                "rules=, or leave it out. Masks keep theirs by decisions alone."
+                "rule_weight weighs what rules say of the predictor's own answers, and here are none that do: give the "
+                "classifier of label sets or the tagger rules= itself (a joint's base too), or leave it out. Masks, rows of one "
+                "class and gazetteers have no part in it."
             )
         self.rules = rules
         self.method, self.space, self.energy, self.settings = method, space, energy, settings
@@ -299,7 +301,7 @@ class LearnedLoss:
         if recipe.expectation_weight and isinstance(batch.supervision, Expected):
             loss = loss + recipe.expectation_weight * batch.supervision.divergence(logits)
         if recipe.rule_weight and self.rules is not None:
-            loss = loss - recipe.rule_weight * self.rules(logits, batch.mask)
+            loss = loss - recipe.rule_weight * self.rules(logits, batch.x)
         if energy_weight <= 0 or state is None:
             return loss
         loss = loss + energy_weight * self._energy_term(batch, logits, state, retune)

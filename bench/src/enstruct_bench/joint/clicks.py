@@ -241,12 +241,13 @@ def clicks_on_masks(data: str, seeds: int, size: int | None, epochs: int, out: P
         one_of("side", (*SIDES, *OTHERS))("sides", side)
     if "field" not in sides:
         raise ConfigError("The other sides are held against field: name it too (--sides field,...).")
-    rows = kept_rows(out, data=Path(data).name, size=size, epochs=epochs)
+    named = None if tuple(sides) == SIDES else list(sides)
+    rows = kept_rows(out, data=Path(data).name, size=size, epochs=epochs, sides=named)
     for seed in range(seeds):
         if any(row["seed"] == seed for row in rows):
             continue
         rows += measured(data, seed, size, epochs, sides)
-        settings = {"size": size, "epochs": epochs, "wanted": WANTED, "most": MOST}
+        settings = {"size": size, "epochs": epochs, "wanted": WANTED, "most": MOST, "sides": named}
         content = {"data": Path(data).name, **settings, "rows": rows, "commit": present_commit()}
         if out is not None:
             write_json(out, {**content, "environment": environment()})

@@ -36,7 +36,8 @@ def hierarchies_section(path: Path) -> str:
         f"## {content['data']}: its hierarchy (`{path.name}`)",
         "",
         f"{published}By its protocol: published training and validation rows together, official test rows. Everything is chosen "
-        "within the training rows. AU(PRC): of all cells; pishield: PiShield's layer on a cross-entropy network. Seconds are "
+        "within the training rows. AU(PRC): of all cells; semantic-loss: the cross-entropy network that learns to keep the "
+        "hierarchy; pishield: PiShield's layer on a cross-entropy network. Seconds are "
         f"with other work on the machine. {where_it_ran(content['environment'])}",
         "",
         *markdown_table(TITLES, rows),
