@@ -199,7 +199,7 @@ def test_links_that_differ_from_place_to_place(monkeypatch):
     chain = parts.chain._replace(
         unary=parts.chain.unary.detach().repeat(1, 1, 2),
         transitions=links,
-        start=torch.tensor([0.0] * K + [IMPOSSIBLE] * K),
+        start=torch.tensor([0.0] * K + [IMPOSSIBLE] * K, dtype=torch.float64),
         end=torch.randn(2 * K, dtype=torch.float64, generator=draws),
     )
     wide = parts._replace(chain=chain)

@@ -5,9 +5,8 @@ import torch
 from tests.inference.test_beyond_chain import MASKS, K, T, enumerated, made
 
 from enstruct.errors import ConfigError
-from enstruct.inference.beyond_chain import parted
+from enstruct.inference.beyond_chain import chain_energies, parted
 from enstruct.negatives import Partition, Situation
-from enstruct.negatives.partition import _chain_energies
 from enstruct.spaces import TagSpace
 
 
@@ -53,7 +52,7 @@ def test_energies_of_the_chain_itself():
     energy, state, _ = made("skip-2")
     parts = parted(energy, state)
     tags = torch.randint(K, (len(MASKS), 7, T), generator=torch.Generator().manual_seed(0))
-    whole = _chain_energies(parts, tags) + parts.rest(tags)
+    whole = chain_energies(parts.chain, tags) + parts.rest(tags)
     for b in range(3):
         y, values = enumerated(energy, state, b)
         there = torch.tensor(MASKS[b]) > 0

@@ -21,6 +21,7 @@ have their own.
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, cast
@@ -35,6 +36,8 @@ from enstruct.energies.local import LocalEnergy
 from enstruct.errors import ConfigError
 from enstruct.inference import chain as exact
 from enstruct.inference.chain import Potentials
+
+log = logging.getLogger("enstruct")
 
 CHAINS, MORE_CHAINS, SWEEPS, BURN_IN = 16, 64, 24, 4
 """Of a sentence; more of them where a chain tells no more than which tags it has."""
@@ -251,14 +254,17 @@ class Walk:
         return torch.softmax(-cost, 3)
 
     def energies(self) -> Tensor:
-        """(batch, n) E, without what is impossible counted twice."""
-        batch, n, time = self.states.shape
-        chain = self.chain._replace(
-            unary=self.chain.unary.repeat_interleave(n, 0), there=self.chain.there.repeat_interleave(n, 0)
-        )
-        if chain.transitions.dim() == 4:
-            chain = chain._replace(transitions=chain.transitions.repeat_interleave(n, 0))
-        return exact.energies(chain, self.states.reshape(batch * n, time)).view(batch, n) + self.value
+        """(batch, n) E."""
+        return chain_energies(self.chain, self.states) + self.value
+
+
+def chain_energies(p: Potentials, states: Tensor) -> Tensor:
+    """(batch, n) E of a chain that is not thinned at states (batch, n, time), differentiable."""
+    y = F.one_hot(states, p.unary.shape[2]).to(p.unary.dtype) * p.there[:, None, :, None]
+    last = (p.there.sum(1) - 1).clamp(min=0)
+    ends = y[:, :, 0] @ p.start + y[torch.arange(len(y), device=y.device), :, last] @ p.end
+    before, after = y[:, :, :-1].transpose(1, 2), y[:, :, 1:].transpose(1, 2)  # (batch, places, n, states)
+    return (y * p.unary.unsqueeze(1)).sum((2, 3)) + (before @ p.transitions * after).sum((1, 3)) + ends
 
 
 def _folded(p: Potentials) -> Potentials:
@@ -336,7 +342,11 @@ def _anneal(walk: Walk, steps: int) -> Tensor:
 def _burnt_in(parts: Parts, rest: Rest, numbers: Numbers) -> Walk:
     """After annealing, each sentence's chains chosen by their weights."""
     walk = _start(parts, rest, numbers)
-    weights = torch.softmax(_anneal(walk, BURN_IN), 1).cumsum(1)
+    share = torch.softmax(_anneal(walk, BURN_IN), 1)
+    rough = int((share.square().sum(1) > 0.5).sum())
+    if rough and numbers.chains > 1:
+        log.info("of %d of %d sentences one sampled sequence outweighs all others: answers are rough", rough, len(share))
+    weights = share.cumsum(1)
     heights = (torch.arange(numbers.chains, device=weights.device) + 0.5) / numbers.chains * weights[:, -1:]
     chosen = torch.searchsorted(weights, heights.contiguous()).clamp(max=numbers.chains - 1)
     walk.restart(walk.states.gather(1, chosen.unsqueeze(2).expand_as(walk.states)))

@@ -21,11 +21,10 @@ import math
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from enstruct.energies.chain import squeezed, tag_places
-from enstruct.inference.beyond_chain import Numbers, Parts, annealed, parted
+from enstruct.inference.beyond_chain import Numbers, Parts, annealed, chain_energies, parted
 from enstruct.inference.chain import clamped, log_partition
 from enstruct.negatives.base import Candidates, Negatives, Situation
 from enstruct.randomness import generator
@@ -69,17 +68,6 @@ class Partition(Negatives):
         ways = annealed(parts, parts.rest, Numbers(seed, self.n), STEPS)
         weight = torch.softmax(ways.log_weight, 1).to(exact.dtype)
         value = (torch.logsumexp(ways.log_weight, 1) - math.log(self.n)).to(exact.dtype)
-        tilt = -(weight * (_chain_energies(parts, ways.end) + parts.rest(ways.end))).sum(1) + _chain_energies(
-            parts, ways.start
-        ).mean(1)
+        end = chain_energies(parts.chain, ways.end) + parts.rest(ways.end)
+        tilt = chain_energies(parts.chain, ways.start).mean(1) - (weight * end).sum(1)
         return exact + (value + tilt - tilt.detach()) * there
-
-
-def _chain_energies(parts: Parts, tags: Tensor) -> Tensor:
-    """(batch, n) E_chain of tag numbers (batch, n, time), differentiable."""
-    chain = parts.chain
-    y = F.one_hot(tags, chain.unary.shape[2]).to(chain.unary.dtype) * chain.there[:, None, :, None]
-    last = (chain.there.sum(1) - 1).clamp(min=0)
-    ends = y[:, :, 0] @ chain.start + y[torch.arange(len(y), device=y.device), :, last] @ chain.end
-    linked = (y[:, :, :-1] @ chain.transitions * y[:, :, 1:]).sum((2, 3))
-    return (y * chain.unary.unsqueeze(1)).sum((2, 3)) + linked + ends
