@@ -91,8 +91,7 @@ class PredictorLoss:
     exact unless the energy has terms beside it.
     ``expectation_weight`` weighs what a person expects of words
     (:mod:`enstruct.weak_supervision.expectations`), ``rule_weight`` -log P_F(rules), the probability that the answer keeps the
-    rules (:mod:`enstruct.training.rule_terms`): above 0 teaches the predictor to keep them, -1 spends nothing on what they
-    settle.
+    rules (:mod:`enstruct.training.rule_terms`), which teaches the predictor to keep them.
     """
 
     energy_weight: float = 0.0

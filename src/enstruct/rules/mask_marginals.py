@@ -29,8 +29,8 @@ FURTHEST = 60.0
 """Nats of tilting at most: probabilities are 0 and 1 then."""
 EXACT, DEVIATIONS = 60.0, 12
 """Variance of N up to which its distribution is computed, and standard deviations of it that count."""
-PIXELS = 2**15
-"""At a time."""
+PIXELS = 2**12
+"""At a time, each with a number for every size in the window."""
 EPS = 1e-9
 """Pixels that nobody told are no nearer to 0 and 1."""
 
