@@ -46,7 +46,7 @@ def test_the_logits_are_those_of_the_formula(encoder, tuning):
     labels = vectors_of(how, list(TEXTS.values()))
     with torch.no_grad():
         if tuning == "frozen":
-            x = torch.from_numpy(model.data_.features(encoder.features(texts[:9])).astype(np.float32))
+            x = torch.from_numpy(model.data_.features(model.encoder.features(texts[:9])).astype(np.float32))
             labels, z = model.data_.features(labels).astype(np.float32), predictor.encoder(x)
         else:
             x = z = predictor.encoder(torch_rows(how, texts[:9]))

@@ -35,3 +35,19 @@ def test_from_the_command_to_the_page(monkeypatch, tmp_path):
     assert pair["seconds"] == pytest.approx(sum(alone[name]["seconds"] for name in pair["bases"]))
     section = views_section(out)
     assert f"| linear-svm (terms) | {alone['linear-svm (terms)']['left out']['micro-f1']:.2f} |" in section
+
+
+def test_layers_from_the_command_to_the_page(monkeypatch, tmp_path):
+    texts, Y = documents(80, 0)
+    found = Collection(Documents(texts, Y.astype(np.uint8), NAMES[:3]), Documents(texts[:1], Y[:1].astype(np.uint8), NAMES[:3]))
+    monkeypatch.setattr(views, "load_collection", lambda name: found)
+    monkeypatch.setattr(views, "FOLDS", 2)
+    out = tmp_path / "layers-toy.json"
+    encoder = tiny_encoder(tmp_path / "tiny")
+    words = ["views", "toy", "--encoder", str(encoder), "--max_tokens", "16", "--layers", "1,2", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", words)
+    views.main()
+    names = [row["bases"][0] for row in json.loads(out.read_text())["rows"]]
+    of_layers = [f"linear-svm ({view}), {n}" for n in ("1 layer", "2 layers") for view in ("encoder", "both")]
+    assert names == ["linear-svm (terms)", *of_layers]
+    assert "| linear-svm (both), 2 layers |" in views_section(out)

@@ -107,6 +107,9 @@ def add_encoder(parser: Parser) -> None:
         "--tuning", type=str | None, default=None, help="of --encoder: frozen (the default), adapter, pfeiffer, lora or full"
     )
     parser.add_argument("--pooling", type=str | None, default=None, help="of --encoder: mean (the default) or cls")
+    parser.add_argument(
+        "--encoder_layers", type=int | None, default=None, help="of --encoder: how many layers' states are features (3 if frozen)"
+    )
     parser.add_argument("--max_tokens", type=int | None, default=None, help="of --encoder: what of a text is read (256)")
 
 
@@ -120,19 +123,20 @@ def add_label_texts(parser: Parser) -> None:
     )
 
 
-OF_ENCODERS = ("tuning", "pooling", "max_tokens", "label_texts")
-"""Options about --encoder."""
+OF_ENCODERS = {name: name for name in ("tuning", "pooling", "max_tokens", "label_texts")} | {"encoder_layers": "layers"}
+"""Options about --encoder, and what its class calls them."""
 
 
 def encoder_of(options: Namespace) -> dict[str, Any]:
     """What --encoder and the options about it say of an estimator's parameters. ConfigError, DataError."""
     from enstruct.encoders.text import TextEncoder  # only here: options are read before torch is there
 
-    told = {name: value for name in OF_ENCODERS if (value := options.get(name)) is not None}
+    given = {name: value for name in OF_ENCODERS if (value := options.get(name)) is not None}
     if options.encoder is None:
-        if told:
-            raise ConfigError(f"--{next(iter(told))} is about --encoder: give that too, or leave it out.")
+        if given:
+            raise ConfigError(f"--{next(iter(given))} is about --encoder: give that too, or leave it out.")
         return {}
+    told = {OF_ENCODERS[name]: value for name, value in given.items()}
     if told.get("label_texts", "names") != "names":
         told["label_texts"] = _label_texts(Path(told["label_texts"]))
     return {"encoder": TextEncoder(options.encoder, **told).check()}

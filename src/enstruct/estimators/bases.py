@@ -23,6 +23,7 @@ from enstruct.baselines.boosting import GROWERS, fit_label, is_installed
 from enstruct.baselines.extra_trees import fits_densely
 from enstruct.baselines.observed_linear import fit_observed_linear
 from enstruct.baselines.observed_network import ObservedNetwork, fit_observed_network
+from enstruct.data.tokens import TokenRows
 from enstruct.encoders import LinearPredictor
 from enstruct.encoders.boosted import BoostedTrees, as_tensor
 from enstruct.encoders.text import TextEncoder
@@ -150,10 +151,11 @@ class ObservedBase:
 
 @dataclass(frozen=True)
 class ViewBase:
-    """A base on some columns of the rows: on terms of texts, which come first, on an encoder's features behind them, dense, or on
-    both.
+    """A base on some columns of the rows: on terms of texts, which come first, on what an encoder makes of them, behind these, or
+    on both.
 
-    view : "terms", "encoder" or "both"; n_terms : how many columns terms have.
+    view : "terms", "encoder" (its features, dense), "both", or "tokens" (numbers of tokens, for an encoder that is tuned);
+        n_terms : how many columns terms have.
     """
 
     base: Base
@@ -186,7 +188,10 @@ class ViewBase:
     def _seen(self, X: Any) -> Any:
         if self.view == "both":
             return X
-        return X[:, : self.n_terms] if self.view == "terms" else X[:, self.n_terms :].toarray()
+        if self.view == "terms":
+            return X[:, : self.n_terms]
+        behind = X[:, self.n_terms :]
+        return TokenRows(behind) if self.view == "tokens" else behind.toarray()
 
 
 OBSERVED: dict[str, type[BoostedTrees | LinearPredictor | ObservedNetwork]] = {
@@ -265,12 +270,23 @@ def _tuned(encoder: TextEncoder | None) -> TextEncoder | None:
     return None if encoder is None or encoder.frozen else encoder
 
 
-def _on_texts(table: Table, metric: str, n_terms: int) -> list[Base]:
-    """Of texts' terms and an encoder's features: linear ones on both together and on terms, a network on the features."""
+def _on_texts(table: Table, metric: str, n_terms: int, tuned: TextEncoder | None) -> list[Base]:
+    """Of texts' terms and an encoder's features: linear ones on both together and on terms, a network on the features. Where the
+    encoder is tuned: its network, and a linear one on terms, which costs little beside it.
+
+    ConfigError for one that is tuned where labels have holes.
+    """
 
     def of(name: str) -> Base:
         return MethodBase(METHODS[name], metric) if table.complete else ObservedBase(name)
 
+    if tuned is not None and not table.complete:
+        raise ConfigError(
+            f"encoder= is tuned ({tuned.tuning}) with every label of every text, and y has holes: take tuning='frozen'."
+        )
+    if tuned is not None:
+        reading = MethodBase(METHODS["cross-entropy"], metric, tuned)
+        return [ViewBase(reading, "tokens", n_terms), ViewBase(of("linear-svm"), "terms", n_terms)]
     network = "cross-entropy" if table.complete else "network"
     views = [("linear-svm", "both"), (network, "encoder"), ("linear-svm", "terms")]
     return [ViewBase(of(name), view, n_terms) for name, view in views]
@@ -285,13 +301,7 @@ def automatic(table: Table, metric: str, encoder: TextEncoder | None = None, n_t
     boosted trees, in less time and as well; CatBoost, where it is, comes last, as it takes the longest on many labels.
     """
     if n_terms is not None:
-        return _on_texts(table, metric, n_terms)
-    if (tuned := _tuned(encoder)) is not None:
-        if not table.complete:
-            raise ConfigError(
-                f"encoder= is tuned ({tuned.tuning}) with every label of every text, and y has holes: take tuning='frozen'."
-            )
-        return [MethodBase(METHODS["cross-entropy"], metric, tuned)]
+        return _on_texts(table, metric, n_terms, _tuned(encoder))
     dense = fits_densely(table.X)
     boosted = ["lightgbm" if is_installed("lightgbm") else "boosting"] if dense else []
     slowest = ["catboost"] if dense and is_installed("catboost") else []

@@ -50,7 +50,7 @@ class TermsOfTexts(Struct, forbid_unknown_fields=True, tag_field="read_by", tag=
 
 
 class TermsAndEncoded(TermsOfTexts, forbid_unknown_fields=True, tag_field="read_by", tag="both"):
-    """Both, the terms first, then features less their centre over their spread."""
+    """Both, the terms first, then features less their centre over their spread, or (these are empty) token numbers."""
 
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     centre: list[float]
@@ -160,7 +160,7 @@ class OfBase(Struct, forbid_unknown_fields=True):
     kind: Literal["method", "observed", "classifier", "function"]
     name: str
     members: Whole
-    view: Literal["terms", "encoder", "both"] | UnsetType = UNSET
+    view: Literal["terms", "encoder", "both", "tokens"] | UnsetType = UNSET
 
 
 class OfEnergy(Struct, forbid_unknown_fields=True):

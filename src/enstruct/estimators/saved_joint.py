@@ -207,9 +207,10 @@ def read_bases(
             raise ValueError("its bases see other parts of its texts than there are")
         n_features = header.input.n_features
         if n_terms is not None:
-            n_features = {"terms": n_terms, "encoder": n_features - n_terms, "both": n_features}[str(record.view)]
+            n_features = {"terms": n_terms, "both": n_features}.get(str(record.view), n_features - n_terms)
         if record.kind == "method":
-            models = [Member.load(folder / f"member-{number + k}", **of_members) for k in range(record.members)]
+            own = {} if record.view == "terms" else of_members
+            models = [Member.load(folder / f"member-{number + k}", **own) for k in range(record.members)]
             number += record.members
             if {(model.n_features_in_, model.data_.labels.n_labels) for model in models} != {(n_features, n_labels)}:
                 raise ValueError("its members have other features or labels than it has itself")

@@ -1,7 +1,8 @@
 """Texts where rows of numbers may be: what an estimator reads them by, learnt in ``fit`` and kept as its ``text_``.
 
-    encoder=TextEncoder(...), frozen     rows of its features; of a joint on base="auto" beside those of tf-idf
+    encoder=TextEncoder(...), frozen     rows of its features
     encoder=TextEncoder(...), tuned      rows of token numbers, which the networks' own encoder takes
+    either, of a joint on base="auto"    these behind the columns of tf-idf
     a base that takes texts itself       the texts (:func:`takes_texts`)
     else                                 tf-idf of words and pieces of words (:class:`~enstruct.encoders.text.TextFeatures`)
 
@@ -74,8 +75,9 @@ class ByEncoder:
 
 @dataclass(frozen=True)
 class ByBoth:
-    """Terms first, then features, (f - ``centre``) / ``spread``: of one variance each, and together half as long as the terms of
-    a row, so that a linear model may read them side by side."""
+    """Terms first, then what the encoder makes of a text. Of a frozen one that is its features, (f - ``centre``) / ``spread``: of
+    one variance each, and together half as long as the terms of a row, so that a linear model may read them side by side. Of one
+    that is tuned token numbers, for its network alone, and ``centre`` and ``spread`` are empty."""
 
     terms: ByTerms
     features: ByEncoder
@@ -85,6 +87,8 @@ class ByBoth:
     @classmethod
     def of(cls, encoder: TextEncoder, texts: Sequence[str]) -> Self:
         features = ByEncoder.of(encoder)
+        if not encoder.frozen:
+            return cls(ByTerms(TextFeatures().fit(texts)), features, np.zeros(0), np.zeros(0))
         rows = np.asarray(features.rows(texts), dtype=np.float64)
         deviation = rows.std(0)
         spread = np.where(deviation > 0, deviation, 1.0) * np.sqrt(rows.shape[1]) / LENGTH
@@ -99,8 +103,9 @@ class ByBoth:
         return len(self.terms.features.get_feature_names_out())
 
     def rows(self, texts: Sequence[str]) -> Any:
-        features = (self.features.rows(texts) - self.centre) / self.spread
-        return sparse.csr_matrix(sparse.hstack([self.terms.rows(texts), sparse.csr_matrix(features)]))
+        rows = self.features.rows(texts)
+        behind = sparse.csr_matrix((rows - self.centre) / self.spread) if self.encoder.frozen else rows
+        return sparse.csr_matrix(sparse.hstack([self.terms.rows(texts), behind]))
 
     def record(self) -> dict[str, Any]:
         own = {"centre": self.centre.tolist(), "spread": self.spread.tolist()}
@@ -154,7 +159,7 @@ def _learnt(estimator: BaseEstimator, texts: list[str]) -> Reader:
     encoder = getattr(estimator, "encoder", None)
     if isinstance(encoder, TextEncoder):
         base = getattr(estimator, "base", None)
-        if encoder.frozen and getattr(estimator, "_reads_both", False) and isinstance(base, str) and base == "auto":
+        if getattr(estimator, "_reads_both", False) and isinstance(base, str) and base == "auto":
             return ByBoth.of(encoder, texts)
         return ByEncoder.of(encoder)
     if takes_texts(getattr(estimator, "base", None)):
@@ -204,7 +209,7 @@ def _by_terms(record: TermsOfTexts | TermsAndEncoded) -> ByTerms:
 def _by_both(estimator: Any, record: TermsAndEncoded) -> ByBoth:
     features = _by_encoder(estimator, record.digest)
     centre, spread = (np.array(values, dtype=np.float64) for values in (record.centre, record.spread))
-    if {centre.shape, spread.shape} != {(features.encoder.trunk.width,)}:
+    if {centre.shape, spread.shape} != {(features.encoder.width if features.encoder.frozen else 0,)}:
         raise ValueError("the centre and spread of its features are of another width than the encoder")
     return ByBoth(_by_terms(record), features, centre, spread)
 

@@ -22,11 +22,12 @@ def folder(tmp_path_factory):
     return tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny", more=more)
 
 
-def reference(folder, sentence, first):
+def reference(folder, sentence, first, layers):
     """Of as many words as fit into 32 places; zeros behind."""
     tokenizer, network = (getattr(transformers, name).from_pretrained(folder) for name in ("AutoTokenizer", "AutoModel"))
     tokens = tokenizer(sentence, is_split_into_words=True, return_tensors="pt", truncation=True, max_length=32)
-    states = network.eval()(**tokens).last_hidden_state[0].detach().numpy()
+    every = network.eval()(**tokens, output_hidden_states=True).hidden_states
+    states = np.concatenate([every[2 - k][0].detach().numpy() for k in range(layers)], axis=1)
     words = tokens.word_ids(0)
     out = np.zeros((len(sentence), states.shape[1]), dtype=np.float32)
     for word in {word for word in words if word is not None}:
@@ -49,7 +50,9 @@ def test_words_have_the_features_of_their_pieces(folder, pooling, tuning, caplog
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert said == ["a sentence has more than 30 pieces: words behind them are read as nothing"]  # once
     for row, sentence in enumerate(SENTENCES):
-        assert np.allclose(features[row, : len(sentence)], reference(folder, sentence, pooling == "cls"), atol=1e-5)
+        assert np.allclose(
+            features[row, : len(sentence)], reference(folder, sentence, pooling == "cls", 1 + (tuning == "frozen")), atol=1e-5
+        )
         assert not features[row, len(sentence) :].any()
 
 
@@ -109,5 +112,5 @@ def test_an_encoder_changes_what_a_tagger_answers(folder):
     settings = {"hidden": 8, "max_epochs": 2, "random_state": 0}
     bare = EnergySequenceTagger("cross-entropy", **settings).fit(TRAIN, TAGS)
     read = EnergySequenceTagger("cross-entropy", encoder=TextEncoder(folder), **settings).fit(TRAIN, TAGS)
-    assert read.predictor_.encoder.embedding.out_features == bare.predictor_.encoder.embedding.out_features + 16
+    assert read.predictor_.encoder.embedding.out_features == bare.predictor_.encoder.embedding.out_features + 32
     assert not np.allclose(read.predict_proba([["gold"]])[0], bare.predict_proba([["gold"]])[0])

@@ -61,7 +61,7 @@ and machines the figures are. What makes them: `enstruct-bench compare` (`compar
 of tags `told-tags-*` and `wrong-tags-*`, of masks `clicks-*`), `holes` (`holes-*`), `light` (`light-*`), `tune` (`tune-*`), `run`
 (the papers' tables), `costs --measure`, and `python -m enstruct_bench.joint.hierarchies`, `joint.averages`,
 `joint.unseen`, `texts.compare` (`texts-*`),
-`texts.views` (`views-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
+`texts.views` (`views-*`, `layers-*`), `texts.suspects` (`suspects-*`), `costs.rules`, `costs.exports`, `costs.workers`,
 `costs.pace` (`pace`), `costs.default`, `costs.many_labels`, `costs.ranks`, `costs.mapped`, `costs.text_encoder`,
 `costs.curves`, `costs.devices`,
 `reproduce.patience` (`patience-*`), `tuning.search_implicit`, `tuning.ablate_auto`
@@ -86,6 +86,7 @@ ONE_FILE: dict[str, Callable[[Path], str]] = {
     "masks-": compared_section,
     "texts-": texts_section,
     "views-": views_section,
+    "layers-": views_section,
     "suspects-": suspects_section,
     "light-": light_section,
     "tune-": trials_section,

@@ -1,4 +1,5 @@
-"""A section of the results page: what to read of texts, from a file of :mod:`enstruct_bench.texts.views`."""
+"""A section of the results page: what to read of texts, from a file of :mod:`enstruct_bench.texts.views`: which of terms and
+features (`views-*`), of how many of an encoder's layers (`layers-*`)."""
 
 from __future__ import annotations
 

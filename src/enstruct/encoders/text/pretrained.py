@@ -7,7 +7,8 @@ pfeiffer   one behind each feed-forward block (Pfeiffer 2021) tokens
 lora       low-rank parts of queries and values (Hu et al.)   tokens
 full       every weight                                       tokens
 
-features = mean of the last hidden states over a text's tokens, or that of its first one ("cls")
+features = mean of the hidden states over a text's tokens, or that of its first one ("cls"); of a frozen encoder those of three
+layers side by side, of one that is tuned the last one's
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ RATES = {"adapter": 5e-4, "pfeiffer": 5e-4, "lora": 5e-4, "full": 3e-5}
 """Of the encoder's own weights, unless ``learning_rate`` says otherwise; heads and energies have the classifier's."""
 SIZES = {"adapter": 64, "pfeiffer": 64, "lora": 8}
 POOLINGS = ("mean", "cls")
+LAYERS = 3
+"""Of a frozen encoder; what one, two, three and all are worth is on the results page (`layers-*`)."""
 NAMES = "names"
 TOKENS_A_BATCH = 2**10
 """Padded ones, of texts of like lengths: more are no faster on a processor, and fill its caches."""
@@ -57,6 +60,10 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         (:func:`enstruct.encoders.text.download`).
     tuning : "frozen", "adapter", "pfeiffer", "lora" or "full", default="frozen"
     pooling : "mean" or "cls", default="mean"
+    layers : int, optional
+        How many layers' states are features, side by side: the last one's and those of others, evenly down to the first. What
+        is in a text shows at several depths, and the last layer was trained to tell whole texts apart. Default: 3, and 1 with
+        ``label_texts``, which it compares with vectors of the last layer, or where the encoder is tuned.
     max_tokens : int, default=256
         Of a text: what is longer is cut, as the encoder's own positions bid.
     size : int, optional
@@ -81,6 +88,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     name: Any
     tuning: str = "frozen"
     pooling: str = "mean"
+    layers: int | None = None
     max_tokens: int = 256
     size: int | None = None
     learning_rate: float | None = None
@@ -98,11 +106,16 @@ class TextEncoder(TransformerMixin, BaseEstimator):
             raise ConfigError(f"TextEncoder: tuning= is one of {names}, not {self.tuning!r:.60}.")
         if self.pooling not in POOLINGS:
             raise ConfigError(f"TextEncoder: pooling= is 'mean' or 'cls', not {self.pooling!r:.60}.")
-        for name, least in (("max_tokens", 3), ("size", 1), ("texts_a_pass", 1)):
+        for name, least in (("max_tokens", 3), ("size", 1), ("texts_a_pass", 1), ("layers", 1)):
             value = getattr(self, name)
             optional = name != "max_tokens" and value is None
             if not optional and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
                 raise ConfigError(f"TextEncoder: {name}= is a whole number from {least} on, not {value!r:.60}.")
+        if self.layers not in (None, 1) and not (self.frozen and self.label_texts is None):
+            raise ConfigError(
+                f"TextEncoder: layers={self.layers} are read of a frozen encoder without label_texts=, and this one has "
+                f"{'label_texts=' if self.frozen else f'tuning={self.tuning!r}'}, where the last layer counts: leave layers= out."
+            )
         rate = self.learning_rate
         if rate is not None and not (isinstance(rate, (int, float)) and 0 < rate < np.inf):
             raise ConfigError(f"TextEncoder: learning_rate= is a positive number, not {rate!r:.60}.")
@@ -138,6 +151,22 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         return load_trunk(self.check().name)
 
     @property
+    def n_layers(self) -> int:
+        """How many are read of the encoder, which may have fewer than ``layers``."""
+        return min(self.layers_asked, self.trunk.depth)
+
+    @property
+    def layers_asked(self) -> int:
+        if self.layers is not None:
+            return int(self.layers)
+        return LAYERS if self.frozen and self.label_texts is None else 1
+
+    @property
+    def width(self) -> int:
+        """Of its features."""
+        return self.n_layers * self.trunk.width
+
+    @property
     def rate(self) -> float:
         return RATES[self.tuning] if self.learning_rate is None else float(self.learning_rate)
 
@@ -148,7 +177,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         if not self.check().frozen:
             raise ConfigError(f"TextEncoder(tuning={self.tuning!r}) is tuned by a classifier: give it as encoder=.")
         self.check_reads_no_labels("a transformer")
-        self.width_ = self.trunk.width
+        self.width_ = self.width
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -160,7 +189,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """(width,)."""
-        return np.array([f"text {i}" for i in range(self.trunk.width)], dtype=object)
+        return np.array([f"text {i}" for i in range(self.width)], dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -174,27 +203,29 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     def features(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(texts, width) of the frozen encoder, from where they are kept where they are."""
-        trunk = self.trunk
+        trunk, layers, width = self.trunk, self.n_layers, self.width
         if not len(texts):
-            return np.zeros((0, trunk.width), dtype=np.float32)
+            return np.zeros((0, width), dtype=np.float32)
         distinct, place = np.unique(np.array(texts, dtype=object), return_inverse=True)
         precision = " bfloat16" if _is_fast(self._place()) else ""
-        how = f"{trunk.digest} {self.pooling} {self._most(trunk)}{precision}"
-        out = kept(how, list(distinct), trunk.width, self.cache, lambda few: self._computed(trunk, few))
+        deep = f" {layers} layers" if layers > 1 else ""
+        how = f"{trunk.digest} {self.pooling} {self._most(trunk)}{deep}{precision}"
+        out = kept(how, list(distinct), width, self.cache, lambda few: self._computed(trunk, few))
         return out[place.reshape(-1)]
 
     def _computed(self, trunk: Trunk, texts: list[str]) -> NDArray[np.float32]:
         device = self._place()
         tokens = self._tokens(trunk, texts)
         order = np.argsort([-len(one) for one in tokens], kind="stable")
-        out = np.empty((len(texts), trunk.width), dtype=np.float32)
+        layers = self.n_layers
+        out = np.empty((len(texts), layers * trunk.width), dtype=np.float32)
         start = 0
         with trunk.lock, torch.inference_mode(), autocast(device):
             network = trunk.network.to(device).eval()
             while start < len(order):
                 rows = order[start : start + max(1, TOKENS_A_BATCH // len(tokens[order[start]]))]
                 numbers, there = (part.to(device) for part in padded([tokens[row] for row in rows], trunk.fill))
-                out[rows] = pooled(hidden(network, numbers, there), there, self.pooling).float().cpu().numpy()
+                out[rows] = pooled(hidden(network, numbers, there, layers), there, self.pooling).float().cpu().numpy()
                 start += len(rows)
         return out
 
@@ -219,7 +250,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     def reads_like(self, other: TextEncoder) -> bool:
         """Whether it makes the same of texts, wherever it lies and whatever it keeps."""
-        names = ("tuning", "pooling", "max_tokens", "size")
+        names = ("tuning", "pooling", "max_tokens", "size", "layers_asked")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def for_a_file(self) -> TextEncoder:
@@ -260,10 +291,20 @@ def _is_fast(device: torch.device | str) -> bool:
     return torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported()
 
 
-def hidden(network: nn.Module, numbers: Tensor, there: Tensor) -> Tensor:
-    """(texts, tokens, width) last hidden states."""
-    states: Tensor = network(input_ids=numbers, attention_mask=there.long()).last_hidden_state
-    return states
+def hidden(network: nn.Module, numbers: Tensor, there: Tensor, layers: int = 1) -> Tensor:
+    """(texts, tokens, width) last hidden states; of several layers side by side, the last one first, (..., layers x width).
+
+    Of D layers and n of them the k-th is layer D - k D / n, counted from 1. ConfigError for a network that keeps its last alone.
+    """
+    told = network(input_ids=numbers, attention_mask=there.long(), **({"output_hidden_states": True} if layers > 1 else {}))
+    last: Tensor = told.last_hidden_state
+    if layers == 1:
+        return last
+    every = told.get("hidden_states")  # of the embeddings, then of each layer
+    if not every:
+        raise ConfigError(f"{type(network).__name__} tells the states of its last layer alone: TextEncoder(layers=1).")
+    depth = len(every) - 1
+    return torch.cat([last, *(every[depth - round(k * depth / layers)] for k in range(1, layers))], dim=-1)
 
 
 def pooled(states: Tensor, there: Tensor, pooling: str) -> Tensor:
@@ -284,7 +325,7 @@ class EncodedText(nn.Module):
     def __init__(self, how: TextEncoder) -> None:
         super().__init__()
         self.pooling, self.own_rate = how.pooling, 0.0 if how.frozen else how.rate
-        self.most, self.texts_a_pass = how._most(how.trunk), how.texts_a_pass
+        self.most, self.texts_a_pass, self.layers = how._most(how.trunk), how.texts_a_pass, how.n_layers
         kind = TUNED.get(how.tuning)
         self.frozen = how.frozen
         if how.frozen:
@@ -296,7 +337,7 @@ class EncodedText(nn.Module):
             trunk = how.trunk
             self.parts = kind(trunk.network, SIZES[how.tuning] if how.size is None else int(how.size))
         self.trunk, self.fill = trunk, trunk.fill
-        self.out_features = trunk.width
+        self.out_features = how.width
 
     parts: Parts | None
 
@@ -315,7 +356,7 @@ class EncodedText(nn.Module):
         with autocast(numbers.device), redirected():
             if self.frozen:
                 with self.trunk.lock, torch.no_grad():
-                    return hidden(self.trunk.network.to(numbers.device).eval(), numbers, there).float()
+                    return hidden(self.trunk.network.to(numbers.device).eval(), numbers, there, self.layers).float()
             if self.parts is None:
                 return hidden(self.whole, numbers, there).float()
             with self.trunk.lock:

@@ -98,6 +98,11 @@ class Trunk:
     def width(self) -> int:
         return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
 
+    @property
+    def depth(self) -> int:
+        """Layers."""
+        return int(getattr(self.network.config, "num_hidden_layers", 1) or 1)
+
     def __deepcopy__(self, memo: Any) -> Self:
         """The same one: nobody trains it."""
         return self

@@ -76,7 +76,7 @@ class EncodedWords(nn.Module):
         if kept is None or not self.text.frozen or pieces.device.type != "cpu":
             return self._read(pieces)
         lengths, counts = x.there.sum(1).tolist(), (pieces > 0).sum(2)
-        how = (self.text.trunk.digest, self.first, self.text.most)
+        how = (self.text.trunk.digest, self.first, self.text.most, self.text.layers)
         names = [
             (*how, counts[i, :n].numpy().tobytes(), pieces[i, :n][pieces[i, :n] > 0].numpy().tobytes())
             for i, n in enumerate(lengths)

@@ -12,6 +12,7 @@ from pathlib import Path
 from enstruct.errors import DatasetNotFoundError, unknown_name
 from enstruct_bench.texts.collections.aapd import read_aapd
 from enstruct_bench.texts.collections.blurbs import read_blurbs
+from enstruct_bench.texts.collections.debtags import read_debtags
 from enstruct_bench.texts.collections.documents import Collection as Collection
 from enstruct_bench.texts.collections.documents import Documents as Documents
 from enstruct_bench.texts.collections.goemotions import read_goemotions
@@ -22,6 +23,7 @@ from enstruct_bench.texts.collections.reuters import read_reuters
 READERS: dict[str, Callable[[Path], Collection]] = {
     "reuters21578": read_reuters,
     "goemotions": read_goemotions,
+    "debtags": read_debtags,
     "aapd": read_aapd,
     "bgc": read_blurbs,
     "nyt": read_nyt,
