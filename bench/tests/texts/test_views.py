@@ -48,6 +48,6 @@ def test_layers_from_the_command_to_the_page(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", words)
     views.main()
     names = [row["bases"][0] for row in json.loads(out.read_text())["rows"]]
-    of_layers = [f"linear-svm ({view}), {n}" for n in ("1 layer", "2 layers") for view in ("encoder", "both")]
+    of_layers = [f"{base}, {n}" for n in ("1 layer", "2 layers") for base in ("cross-entropy (encoder)", "linear-svm (both)")]
     assert names == ["linear-svm (terms)", *of_layers]
     assert "| linear-svm (both), 2 layers |" in views_section(out)

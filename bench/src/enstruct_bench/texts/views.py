@@ -5,7 +5,7 @@
 The bases are those of the joint's default (and logistic regression on both), cross-fitted on four fifths of the training
 documents, and scored twice, each metric by its best rule in cross-validation: on rows that each fold left out, as the default
 itself compares them, and, the folds' models averaged, on the other fifth. Test documents are not looked at. ``--layers 1,2,3,6``:
-instead support vector machines on terms, on features of so many of the encoder's layers, and on both.
+instead support vector machines on terms, a network on features of so many of the encoder's layers, and machines on both.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def by_layers(
     """A row for terms, and of each number of layers two: for their features, and for both."""
     rows: list[dict[str, Any]] = []
     folds = [np.sort(fold) for fold in stratified_folds(as_indicator(train.Y), FOLDS, seed)]
-    machine = MethodBase(METHODS["linear-svm"], "micro-f1")
+    machine, network = (MethodBase(METHODS[name], "micro-f1") for name in ("linear-svm", "cross-entropy"))
     for n in layers:
         reader = ByBoth.of(replace(encoder, layers=n), train.texts)
         table, X = Table(reader.rows(train.texts), train.Y.astype(np.float32)), reader.rows(judged.texts)
         for view in ("encoder", "both") if rows else ("terms", "encoder", "both"):
-            base = ViewBase(machine, view, reader.n_terms)
+            base = ViewBase(network if view == "encoder" else machine, view, reader.n_terms)
             row = compared([cross_fit(base, table, folds, seed, math.inf, last=True)], X, judged.Y, train.Y)[0]
             counted = "" if view == "terms" else f", {n} {'layer' if n == 1 else 'layers'}"
             rows.append(row | {"bases": [f"{base.name}{counted}"]})

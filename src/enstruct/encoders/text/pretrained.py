@@ -42,6 +42,7 @@ RATES = {"adapter": 5e-4, "pfeiffer": 5e-4, "lora": 5e-4, "full": 3e-5}
 """Of the encoder's own weights, unless ``learning_rate`` says otherwise; heads and energies have the classifier's."""
 SIZES = {"adapter": 64, "pfeiffer": 64, "lora": 8}
 POOLINGS = ("mean", "cls")
+PRECISIONS = ("auto", "float32", "bfloat16")
 LAYERS = 3
 """Of a frozen encoder; what one, two, three and all are worth is on the results page (`layers-*`)."""
 NAMES = "names"
@@ -80,6 +81,10 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     cache : bool, str or Path, default=True
         Where features of frozen encoders are kept, by the content of the texts: True, the user's cache folder, or the one that
         ENSTRUCT_CACHE names (:mod:`enstruct.encoders.text.feature_cache`).
+    precision : "auto", "float32" or "bfloat16", default="auto"
+        Of products of matrices; weights and what is added up stay in float32. "auto" is bfloat16 on an accelerator that has it,
+        and on a processor that has it while an encoder is tuned, at half more texts a second, but float32 in features and
+        answers there: they are the same on other processors and in other batches. "bfloat16": there too.
     device : str, default="auto"
         Where frozen features are computed: "auto", an accelerator if there is one. What is tuned is where the classifier's
         networks are.
@@ -95,6 +100,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     texts_a_pass: int | None = None
     label_texts: Any = None
     cache: Any = True
+    precision: str = "auto"
     device: str = "auto"
 
     def check(self) -> Self:
@@ -106,6 +112,8 @@ class TextEncoder(TransformerMixin, BaseEstimator):
             raise ConfigError(f"TextEncoder: tuning= is one of {names}, not {self.tuning!r:.60}.")
         if self.pooling not in POOLINGS:
             raise ConfigError(f"TextEncoder: pooling= is 'mean' or 'cls', not {self.pooling!r:.60}.")
+        if self.precision not in PRECISIONS:
+            raise ConfigError(f"TextEncoder: precision= is 'auto', 'float32' or 'bfloat16', not {self.precision!r:.60}.")
         for name, least in (("max_tokens", 3), ("size", 1), ("texts_a_pass", 1), ("layers", 1)):
             value = getattr(self, name)
             optional = name != "max_tokens" and value is None
@@ -207,7 +215,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         if not len(texts):
             return np.zeros((0, width), dtype=np.float32)
         distinct, place = np.unique(np.array(texts, dtype=object), return_inverse=True)
-        precision = " bfloat16" if _is_fast(self._place()) else ""
+        precision = " bfloat16" if in_bfloat16(self.precision, self._place(), trains=False) else ""
         deep = f" {layers} layers" if layers > 1 else ""
         how = f"{trunk.digest} {self.pooling} {self._most(trunk)}{deep}{precision}"
         out = kept(how, list(distinct), width, self.cache, lambda few: self._computed(trunk, few))
@@ -220,7 +228,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         layers = self.n_layers
         out = np.empty((len(texts), layers * trunk.width), dtype=np.float32)
         start = 0
-        with trunk.lock, torch.inference_mode(), autocast(device):
+        with trunk.lock, torch.inference_mode(), autocast(self.precision, device, trains=False):
             network = trunk.network.to(device).eval()
             while start < len(order):
                 rows = order[start : start + max(1, TOKENS_A_BATCH // len(tokens[order[start]]))]
@@ -281,13 +289,19 @@ def accelerator() -> torch.device:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
-def autocast(device: torch.device | str) -> Any:
-    """bfloat16 where the device computes in it faster."""
-    return torch.autocast(torch.device(device).type, dtype=torch.bfloat16, enabled=_is_fast(device))
+def autocast(precision: str, device: torch.device | str, trains: bool) -> Any:
+    """A block whose products of matrices are in bfloat16, or in float32 (:func:`in_bfloat16`)."""
+    enabled = in_bfloat16(precision, device, trains)
+    return torch.autocast(torch.device(device).type, dtype=torch.bfloat16, enabled=enabled)
 
 
-def _is_fast(device: torch.device | str) -> bool:
-    """In bfloat16."""
+def in_bfloat16(precision: str, device: torch.device | str, trains: bool) -> bool:
+    """Of "auto" where that is faster: on an accelerator, and on a processor in passes that something learns from."""
+    if precision != "auto":
+        return precision == "bfloat16"
+    if torch.device(device).type == "cpu":
+        has = torch.cpu.get_capabilities()
+        return trains and any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
     return torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported()
 
 
@@ -324,7 +338,7 @@ class EncodedText(nn.Module):
 
     def __init__(self, how: TextEncoder) -> None:
         super().__init__()
-        self.pooling, self.own_rate = how.pooling, 0.0 if how.frozen else how.rate
+        self.pooling, self.precision, self.own_rate = how.pooling, how.precision, 0.0 if how.frozen else how.rate
         self.most, self.texts_a_pass, self.layers = how._most(how.trunk), how.texts_a_pass, how.n_layers
         kind = TUNED.get(how.tuning)
         self.frozen = how.frozen
@@ -353,7 +367,7 @@ class EncodedText(nn.Module):
         return torch.cat([_run_again_for_gradients(self._passed, *part) for part in parts])
 
     def _passed(self, numbers: Tensor, there: Tensor) -> Tensor:
-        with autocast(numbers.device), redirected():
+        with autocast(self.precision, numbers.device, self.training and not self.frozen), redirected():
             if self.frozen:
                 with self.trunk.lock, torch.no_grad():
                     return hidden(self.trunk.network.to(numbers.device).eval(), numbers, there, self.layers).float()
