@@ -303,6 +303,22 @@ def test_where_a_folder_lies_is_written_whole_and_its_cache_is_not(folder, tmp_p
         EnergyMultiLabelClassifier.load("model")
 
 
+def test_a_model_from_before_there_were_layers_reads_the_last(folder, tmp_path):
+    encoder = TextEncoder(folder, layers=1)
+    model = EnergyMultiLabelClassifier("cross-entropy", encoder=encoder, random_state=0, **QUICK).fit(TEXTS, Y)
+    model.save(tmp_path / "model")
+    header = json.loads((tmp_path / "model" / "model.json").read_text())
+    fields = header["parameters"]["encoder"]["fields"]
+    assert (fields.pop("layers"), fields.pop("precision")) == (1, "auto")
+    (tmp_path / "model" / "model.json").write_text(json.dumps(header))
+    again = EnergyMultiLabelClassifier.load(tmp_path / "model")
+    assert again.encoder.layers == 1
+    assert np.array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+    again.set_params(encoder=TextEncoder(folder, layers=2))
+    with pytest.raises(ConfigError, match="in another way"):
+        again.predict(NEW)
+
+
 def test_no_texts_at_all():
     model = EnergyMultiLabelClassifier("binary-relevance").fit(TEXTS, Y)
     with pytest.raises(DataError, match="holds no text"):

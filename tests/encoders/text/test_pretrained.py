@@ -16,6 +16,7 @@ from tests.generated_texts import tiny_encoder
 from enstruct import TextEncoder
 from enstruct.encoders.text import convert, feature_cache
 from enstruct.encoders.text.feature_cache import LEAST
+from enstruct.encoders.text.pretrained import in_bfloat16
 from enstruct.encoders.text.trunk import load_trunk
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.randomness import generator, redirected, seeded
@@ -181,6 +182,45 @@ def test_parts_alone_learn_and_two_networks_share_a_trunk(folder):
         assert torch.allclose(twin.eval()(x), other(x), atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("precision", "device", "trains", "has", "expected"),
+    [
+        *(("auto", "cpu", trains, has, trains and has is not None) for trains in (True, False) for has in (None, "avx512_bf16")),
+        ("auto", "cpu", True, "amx_bf16", True),
+        *(("float32", device, True, "avx512_bf16", False) for device in ("cpu", "cuda")),
+        *(("bfloat16", device, False, None, True) for device in ("cpu", "cuda")),
+        *(("auto", "cuda", trains, has, has is not None) for trains in (True, False) for has in (None, "bf16")),
+        ("auto", "mps", True, None, False),
+    ],
+)
+def test_where_products_are_in_bfloat16(precision, device, trains, has, expected, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {has: True})
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: has is not None)
+    assert in_bfloat16(precision, device, trains) == expected
+
+
+def test_features_in_bfloat16_are_almost_the_same_and_kept_apart(folder, tmp_path):
+    texts = many(LEAST)
+    exact, rough = (TextEncoder(folder, precision=name, cache=tmp_path).features(texts) for name in ("auto", "bfloat16"))
+    assert 0 < np.abs(exact - rough).max() < 0.05 * np.abs(exact).max()
+    assert len([*tmp_path.glob("*.sqlite")]) == 2
+
+
+def test_a_tuned_encoder_answers_in_single_precision_whatever_it_is_trained_in(folder, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    one = TextEncoder(folder, tuning="full")
+    network, exact = one.network(), replace(one, precision="float32").network()
+    exact.load_state_dict(network.state_dict())
+    x, dropout = to_features(one.token_rows(TEXTS)), [m for n in (network, exact) for m in n.modules() if hasattr(m, "p")]
+    assert dropout
+    with torch.no_grad():
+        assert torch.equal(network.eval()(x), exact.eval()(x))
+        for module in dropout:
+            module.p = 0.0
+        trained, wanted = network.train()(x), exact.train()(x)
+    assert 0 < (trained - wanted).abs().max() < 0.05 * wanted.abs().max()
+
+
 def many(n, start=0):
     return [f"grain {i:05} wheat" for i in range(start, start + n)]
 
@@ -248,6 +288,8 @@ def test_a_cache_that_is_named_by_the_environment(folder, tmp_path, monkeypatch)
         ({"pooling": "max"}, "pooling= is"),
         ({"max_tokens": 2}, "max_tokens= is"),
         ({"size": 0}, "size= is"),
+        ({"layers": 0}, "layers= is"),
+        ({"precision": "half"}, "precision= is"),
         ({"learning_rate": -1.0}, "learning_rate= is"),
         ({"texts_a_pass": 2}, "texts_a_pass= is of an encoder that is tuned"),
         ({"tuning": "full", "texts_a_pass": 0}, "texts_a_pass= is a whole number"),
@@ -577,7 +619,7 @@ def test_the_gradient_without_dropout_does_not_depend_on_the_passes(tmp_path):
     place = tiny_encoder(tmp_path / "plain", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     texts, found = ["grain wheat", "ship", "oil gold corn bank rate", "crude"], []
     for a_pass in (None, 1, 3):
-        how = TextEncoder(place, tuning="full", max_tokens=16, texts_a_pass=a_pass)
+        how = TextEncoder(place, tuning="full", max_tokens=16, texts_a_pass=a_pass, precision="float32")
         network = how.network().train()
         network(to_features(how.token_rows(texts))).pow(2).sum().backward()
         found.append(torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None]))
