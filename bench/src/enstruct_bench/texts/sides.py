@@ -7,7 +7,8 @@
     joint            the library's default: ``JointMultiLabelClassifier()``
     frozen-linear    one-vs-rest logistic regression on the features of a frozen encoder
     frozen-network   cross-entropy on them; frozen-seal: seal-nce on them
-    joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better
+    joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better;
+                     joint-adapter: with one whose adapters are trained, and models on terms
     frozen-margin    seal-margin on them; frozen-infnet: inference networks; frozen-cd: implicit-cd
     adapter          cross-entropy, the encoder's adapters trained; pfeiffer: one a layer; lora: low-rank parts; full:
                      every weight
@@ -86,9 +87,9 @@ def words(task: Task) -> Fitted:
     return Fitted(make_pipeline(rows, model).predict_proba)
 
 
-def joint(encoded: bool) -> Callable[[Task], Fitted]:
+def joint(tuning: str | None) -> Callable[[Task], Fitted]:
     def fit(task: Task) -> Fitted:
-        encoder = task.reader("frozen") if encoded else None
+        encoder = None if tuning is None else task.reader(tuning)
         model = JointMultiLabelClassifier(encoder=encoder, metric="micro-f1", random_state=task.seed)
         model.fit(task.train.texts, task.train.Y)
         return Fitted(model.base_proba, model)  # which its own predict decides by
@@ -122,7 +123,7 @@ SIDES: dict[str, Callable[[Task], Fitted]] = {
     "one-vs-rest": linear_peer("one-vs-rest", 0),
     "cost-sensitive": linear_peer("cost-sensitive", 1),
     "fasttext": lambda task: Fitted(peers.fasttext(task.train, task.seed)),
-    "joint": joint(False),
+    "joint": joint(None),
     "frozen-linear": network("binary-relevance", "frozen"),
     "frozen-network": network("cross-entropy", "frozen"),
     "frozen-margin": network("seal-margin", "frozen"),
@@ -130,7 +131,8 @@ SIDES: dict[str, Callable[[Task], Fitted]] = {
     "frozen-infnet": network("infnet", "frozen"),
     "frozen-cd": network("implicit-cd", "frozen"),
     **{name: system(name) for name in ("seq2seq", "sgm", "ocd", "seqtag", "laco")},
-    "joint-encoder": joint(True),
+    "joint-encoder": joint("frozen"),
+    "joint-adapter": joint("adapter"),
     "adapter": network("cross-entropy", "adapter"),
     "adapter-seal": network("seal-nce", "adapter"),
     "adapter-margin": network("seal-margin", "adapter"),
