@@ -70,11 +70,11 @@ def conditional_graph(model: JointMultiLabelClassifier) -> Graph:
 
     return Graph(
         "conditional",
-        told.filled(module).eval(),
-        {"features": {0: "rows"}, "known": {0: "rows"}},
+        told.before(module).eval(),
+        {**told.axes, "known": {0: "rows"}},
         ("probabilities",),
         draw,
-        lambda inputs: {"probabilities": by_mean_field(model, told.fill(inputs["features"]), inputs["known"])},
+        lambda inputs: {"probabilities": by_mean_field(model, told.given(inputs), inputs["known"])},
         {
             **told.names(model.classes_.tolist()),
             "answers": f"mean field, {STEPS} steps",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, cast
 
@@ -18,9 +18,10 @@ from enstruct.data.impute import fill_missing
 from enstruct.encoders.boosted import BoostedTrees
 from enstruct.encoders.forest import Forest
 from enstruct.encoders.label_tree import LabelTree
+from enstruct.encoders.text.pretrained import EncodedText
 from enstruct.errors import ConfigError
 from enstruct.estimators import AutoMultiLabelClassifier, JointMultiLabelClassifier
-from enstruct.estimators.bases import CLIP, MethodBase, ObservedBase
+from enstruct.estimators.bases import CLIP, MethodBase, ObservedBase, ViewBase
 from enstruct.estimators.features import Features
 from enstruct.estimators.label_data import LabelData
 from enstruct.estimators.legality import Legality
@@ -30,6 +31,7 @@ from enstruct.export.decisions import MostProbable, decision_graph
 from enstruct.export.features import FilledFeatures, ScaledFeatures, draw_rows
 from enstruct.export.graph import Arrays, Graph
 from enstruct.export.rules import LegalMarginals, LegalSets, RaisedLabels, check_fixed
+from enstruct.export.texts import ReadTexts, TokenFeatures
 from enstruct.export.trees import BoostedGraph, ForestGraph
 from enstruct.methods import Method
 from enstruct.rules.marginals import raised
@@ -39,17 +41,14 @@ Classifier = NetworkClassifier | JointMultiLabelClassifier | AutoMultiLabelClass
 
 
 def label_graph(model: Classifier, decision: str | None = None) -> Graph:
-    """Of a fitted classifier: "features" (rows, features) -> "probabilities" (rows, labels), and "label_sets" (rows, labels) of 0
-    and 1, or of one label a row "class" (rows,), its number among the classes.
+    """Of a fitted classifier: "features" (rows, features), of texts what stands for them (:mod:`enstruct.export.texts`) ->
+    "probabilities" (rows, labels), and "label_sets" (rows, labels) of 0 and 1, or of one label a row "class" (rows,), its number
+    among the classes.
 
-    ConfigError for models of texts, for methods that answer by inference, and for what else is no fixed graph.
+    ConfigError for methods that answer by inference, and for what else is no fixed graph.
     """
     joint = model if isinstance(model, JointMultiLabelClassifier) else getattr(model, "joint_", None)
-    if hasattr(joint or model, "text_"):
-        raise ConfigError(
-            "This model reads texts, and a graph of ONNX takes numbers: fit it on a matrix (scikit-learn's TfidfVectorizer, or "
-            "enstruct.TextEncoder(...).transform), which the server makes too."
-        )
+    told = told_of(joint or model)
     if joint is not None:
         module: nn.Module = JointGraph(joint, decision)
         answer, labels = partial(_answer_of_joint, joint, decision), joint.labels_
@@ -59,15 +58,15 @@ def label_graph(model: Classifier, decision: str | None = None) -> Graph:
         network = cast(NetworkClassifier, model)
         module, answer, labels = NetworkGraph(network, decision), partial(_answer, network, decision), network.data_.labels
     single = labels.kind == "single"
-    told = told_of(joint or model)
     return Graph(
         "model",
-        told.filled(module).eval(),
-        {"features": {0: "rows"}},
+        told.before(module).eval(),
+        told.axes,
         ("probabilities", "class" if single else "label_sets"),
         partial(told.draw, scale_of(module)),
-        lambda inputs: answer(told.fill(inputs["features"])),
+        lambda inputs: answer(told.given(inputs)),
         {**told.names(labels.classes.tolist()), "decision": "argmax" if single else decision or str(model.decision_)},
+        told.tolerance,
     )
 
 
@@ -83,14 +82,56 @@ class Told:
     def names(self, classes: list[Any]) -> dict[str, str]:
         return {"labels": json.dumps(self.labels or classes, default=str), "features": json.dumps(self.features)}
 
-    def filled(self, module: nn.Module) -> nn.Module:
+    @property
+    def tolerance(self) -> float:
+        """Of probabilities: single precision in another order of sums."""
+        return 1e-5
+
+    @property
+    def axes(self) -> dict[str, dict[int, str]]:
+        """Of the inputs that stand for X, those whose length is free."""
+        return {"features": {0: "rows"}}
+
+    def before(self, module: nn.Module) -> nn.Module:
+        """The module on these inputs."""
         return module if self.means is None else FilledFeatures(self.means, module)
 
     def draw(self, scale: Features | None, rows: int, random: np.random.Generator) -> Arrays:
         return {"features": draw_rows(scale, self.n_features, rows, random, missing=self.means is not None)}
 
-    def fill(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    def given(self, inputs: Arrays) -> Any:
+        """What the model itself takes in their place."""
+        X = inputs["features"]
         return X if self.means is None else cast(NDArray[np.float32], fill_missing(X, self.means.astype(np.float32)))
+
+
+@dataclass(frozen=True)
+class ToldOfTexts(Told):
+    """Of a model of texts; ``drawn``: the texts that the last inputs stand for."""
+
+    texts: ReadTexts
+    drawn: list[str] = field(default_factory=list)
+
+    def names(self, classes: list[Any]) -> dict[str, str]:
+        return super().names(classes) | self.texts.about()
+
+    @property
+    def tolerance(self) -> float:
+        return super().tolerance if self.texts.encoder is None else 1e-4  # each layer carries the roundings of the one before on
+
+    @property
+    def axes(self) -> dict[str, dict[int, str]]:
+        return self.texts.axes
+
+    def before(self, module: nn.Module) -> nn.Module:
+        return self.texts.before(module)
+
+    def draw(self, scale: Features | None, rows: int, random: np.random.Generator) -> Arrays:
+        self.drawn[:] = self.texts.draw(rows, random)
+        return self.texts.inputs(self.drawn)
+
+    def given(self, inputs: Arrays) -> Any:
+        return list(self.drawn)
 
 
 def told_of(model: Any) -> Told:
@@ -98,7 +139,8 @@ def told_of(model: Any) -> Told:
     means = notes.get("means")
     features = notes.get("feature_names") or list(map(str, getattr(model, "feature_names_in_", ())))
     filled = None if means is None else np.asarray(means, dtype=np.float64)
-    return Told(model.n_features_in_, list(notes.get("label_names") or ()), list(features), filled)
+    told = (model.n_features_in_, list(notes.get("label_names") or ()), list(features), filled)
+    return ToldOfTexts(*told, ReadTexts(model.text_)) if hasattr(model, "text_") else Told(*told)
 
 
 def scale_of(module: nn.Module) -> Features | None:
@@ -121,7 +163,11 @@ def traceable(predictor: nn.Module) -> nn.Module:
             "A tree of labels goes into other branches for each row: that is no fixed graph. Export 'binary-relevance', which "
             "has a weight for every label and feature, or a network such as 'cross-entropy'."
         )
-    return copy.deepcopy(predictor).cpu().eval()
+    own = copy.deepcopy(predictor).cpu().eval()
+    reader = getattr(own, "encoder", None)
+    if isinstance(reader, EncodedText):
+        own.encoder = TokenFeatures.of(reader)
+    return own
 
 
 def check_answers_itself(method: Method) -> None:
@@ -281,11 +327,26 @@ class BaseLogits(nn.Module):
         return answer[0] if isinstance(answer, tuple) else answer
 
 
+class Viewed(nn.Module):
+    """A base's model on the columns that it sees of rows of terms and what is behind them."""
+
+    def __init__(self, base: ViewBase, module: nn.Module) -> None:
+        super().__init__()
+        self.begin = base.n_terms if base.view in ("encoder", "tokens") else 0
+        self.end = base.n_terms if base.view == "terms" else None
+        self.module = module
+
+    def forward(self, x: Tensor) -> Any:
+        return self.module(x[:, self.begin : self.end])
+
+
 def _answering(base: Any, model: Any) -> nn.Module:
     if isinstance(base, MethodBase):
         return Probabilities(cast(Member, model))
     if isinstance(base, ObservedBase):
         return Observed(model)
+    if isinstance(base, ViewBase):
+        return Viewed(base, _answering(base.base, model))
     raise ConfigError(
         f"base={base.name} is a model of your own, which enstruct cannot put into its graph: export it by its own library "
         "(skl2onnx, torch.onnx), or fit with base='auto' or a method's name."

@@ -29,6 +29,7 @@ from enstruct.export.graph import Arrays, Graph
 from enstruct.export.labels import label_graph
 from enstruct.export.masks import mask_graph
 from enstruct.export.tags import tag_graph, vocabulary
+from enstruct.export.texts import TERMS, TOKENIZER, ReadTexts
 from enstruct.files import replace_folder
 from enstruct.validation import check_whole
 
@@ -39,7 +40,7 @@ SMALL = 512
 ROWS, EXAMPLE = 64, 3
 """Drawn to check a file with, and to trace a graph by."""
 VOCABULARY = "vocabulary.json"
-OWN = {"model.onnx", "conditional.onnx", VOCABULARY}
+OWN = {"model.onnx", "conditional.onnx", VOCABULARY, TERMS, TOKENIZER}
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Exported:
 def export_onnx(
     model: Any, path: Path | str, *, decision: str | None = None, rows: int = ROWS, overwrite: bool = False
 ) -> list[Exported]:
-    """The folder ``path`` with model.onnx; of a joint distribution conditional.onnx beside it, of a tagger vocabulary.json.
+    """The folder ``path`` with model.onnx; of a joint distribution conditional.onnx beside it, of a tagger vocabulary.json, of a
+    model of texts terms.json, tokenizer.json or both (:mod:`enstruct.export.texts`).
 
     decision : a fitted rule in the place of the one in force.
     rows : drawn at random, on which the files must answer as the model does in single precision: probabilities to 1e-5, decisions
@@ -107,7 +109,8 @@ def graphs_of(model: Any, decision: str | None) -> tuple[list[Graph], dict[str, 
     joint = model if isinstance(model, JointMultiLabelClassifier) else getattr(model, "joint_", None)
     if joint is not None and joint.legality_ is None and joint.labels_.kind != "single":
         graphs.append(conditional_graph(joint))
-    return graphs, {}
+    reader = getattr(joint or model, "text_", None)
+    return graphs, {} if reader is None else ReadTexts(reader).beside()
 
 
 def _extras() -> Any:

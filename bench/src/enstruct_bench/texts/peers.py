@@ -1,8 +1,8 @@
 """What users of texts would pick instead, each from its own library: texts and label sets in, marginals out.
 
 svm, one-vs-rest   LibMultiLabel's linear trainers, on the library's own terms
-cost-sensitive     LibMultiLabel's SVMs, costs of positives chosen by cross-validation for micro-F1 (its trainer of thresholds sums
-                   over an axis that a matrix has not, and fails with every data: 0.10.0, linear.py, line 320)
+cost-sensitive     LibMultiLabel's SVMs, costs of positives chosen by cross-validation for micro-F1 (its trainer of thresholds
+                   sums over an axis that a matrix has not, and fails with every data: 0.10.0, linear.py, line 320)
 fasttext           fastText (Joulin et al. 2017), averaged vectors of words and pairs, loss one-vs-all
 trainer            transformers' own Trainer, all weights, problem_type="multi_label_classification"
 contrastive        as SetFit (Tunstall et al. 2022): a siamese encoder on pairs that share a label or do not, then one logistic
