@@ -25,9 +25,7 @@ def server(folder: Path, port: int) -> ThreadingHTTPServer:
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"))
     about = session.get_modelmeta().custom_metadata_map
     if session.get_inputs()[0].name != "features" or "labels" not in about or "texts" in about:
-        sys.exit(
-            f"{folder} is no model of rows of numbers (of texts: answer_texts.py): this example serves label sets, and classes of one label a row."
-        )
+        sys.exit(f"{folder} is no model of rows of numbers: this example serves label sets, and classes of one label a row.")
     labels, width = json.loads(about["labels"]), session.get_inputs()[0].shape[1]
     p_and_answer = [output.name for output in session.get_outputs()]  # probabilities; label_sets, or class of one label a row
 

@@ -28,7 +28,7 @@ def test_untrained_it_answers_as_scikit_learns_regression(folder, tuning, caplog
     with caplog.at_level("INFO", logger="enstruct"):
         model = EnergyMultiLabelClassifier("cross-entropy", encoder=encoder, **STILL).fit(texts, Y, X_val=others, y_val=Z)
     C = float(caplog.text.partition("features, C = ")[2].split()[0])
-    frozen = TextEncoder(folder, layers=1, cache=False)
+    frozen = TextEncoder(folder, cache=False)
     X, held = frozen.features(texts), frozen.features(others)
     centre, spread = X.mean(0), X.std(0)
     for label in range(3):

@@ -304,7 +304,7 @@ def test_where_a_folder_lies_is_written_whole_and_its_cache_is_not(folder, tmp_p
 
 
 def test_a_model_from_before_there_were_layers_reads_the_last(folder, tmp_path):
-    encoder = TextEncoder(folder, layers=1)
+    encoder = TextEncoder(folder)
     model = EnergyMultiLabelClassifier("cross-entropy", encoder=encoder, random_state=0, **QUICK).fit(TEXTS, Y)
     model.save(tmp_path / "model")
     header = json.loads((tmp_path / "model" / "model.json").read_text())

@@ -108,7 +108,10 @@ def add_encoder(parser: Parser) -> None:
     )
     parser.add_argument("--pooling", type=str | None, default=None, help="of --encoder: mean (the default) or cls")
     parser.add_argument(
-        "--encoder_layers", type=int | None, default=None, help="of --encoder: how many layers' states are features (3 if frozen)"
+        "--encoder_layers",
+        type=int | None,
+        default=None,
+        help="of --encoder: how many layers' states are features, if it is frozen (1)",
     )
     parser.add_argument("--max_tokens", type=int | None, default=None, help="of --encoder: what of a text is read (256)")
 

@@ -45,4 +45,4 @@ def of_labels(base: Any, classes: NDArray[Any]) -> Any:
 def vectors_of(encoder: TextEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
     """(texts, width) by the encoder's last layer as it is before any tuning."""
     untuned: dict[str, Any] = {"tuning": "frozen", "size": None, "learning_rate": None, "texts_a_pass": None, "label_texts": None}
-    return replace(encoder, **untuned, layers=1).features(list(texts))
+    return replace(encoder, **untuned).features(list(texts))

@@ -114,8 +114,6 @@ def _value(name: str, of: Any, content: dict[str, Any]) -> Any:
         raise ModelFileError(f"The parameter {name} names an unknown value class {of!r}.")
     if cls is TextEncoder and not isinstance(content.get("cache", True), bool):
         raise ModelFileError(f"The parameter {name} names a folder to keep features in, which is the reader's to choose.")
-    if cls is TextEncoder:
-        content = {"layers": 1, **content}  # of models from before 0.4.0, which read the last one
     hints = get_type_hints(cls)
     for field in fields(cls):
         if field.name in content and not conforms(content[field.name], hints[field.name]):

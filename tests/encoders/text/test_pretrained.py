@@ -45,7 +45,7 @@ def reference(folder, texts, pooling="mean", most=32, layers=(2,)):
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_frozen_features_are_the_encoders(folder, pooling):
-    encoder = TextEncoder(folder, pooling=pooling, cache=False)
+    encoder = TextEncoder(folder, pooling=pooling, layers=3, cache=False)
     assert np.allclose(encoder.fit_transform(TEXTS), reference(folder, TEXTS, pooling, layers=(2, 1)), atol=1e-5)
     assert clone(encoder).get_params() == encoder.get_params()
     assert len({encoder, clone(encoder)}) == 2  # scikit-learn keeps estimators in sets
@@ -55,11 +55,11 @@ def test_frozen_features_are_the_encoders(folder, pooling):
 @pytest.mark.parametrize(
     ("asked", "read"),
     [
-        ({"layers": 1}, [6]),
+        ({}, [6]),
         ({"layers": 2}, [6, 3]),
-        ({}, [6, 4, 2]),
+        ({"layers": 3}, [6, 4, 2]),
         ({"layers": 4}, [6, 4, 3, 2]),
-        ({"label_texts": "names"}, [6]),
+        ({"layers": 7}, [6, 5, 4, 3, 2, 1]),
     ],
 )
 def test_layers_are_read_evenly_from_the_last(asked, read, tmp_path):
@@ -78,7 +78,7 @@ def test_features_of_other_layers_are_kept_apart(folder, tmp_path):
 
 @pytest.mark.parametrize("more", [{"tuning": "lora"}, {"label_texts": "names"}])
 def test_the_last_layer_alone_counts_where_an_encoder_is_tuned_or_reads_labels(more, folder):
-    assert TextEncoder(folder, layers=1, **more).check().n_layers == TextEncoder(folder, **more).n_layers == 1
+    assert TextEncoder(folder, **more).check().n_layers == 1
     with pytest.raises(ConfigError, match="leave layers= out"):
         TextEncoder(folder, layers=2, **more).check()
 
@@ -88,18 +88,18 @@ def test_an_encoder_that_tells_its_last_layer_alone(folder, monkeypatch):
     forward = type(network).forward
     monkeypatch.setattr(type(network), "forward", lambda self, output_hidden_states=None, **named: forward(self, **named))
     with pytest.raises(ConfigError, match=r"its last layer alone: TextEncoder\(layers=1\)"):
-        TextEncoder(folder, cache=False).features(TEXTS)
-    assert TextEncoder(folder, layers=1, cache=False).features(TEXTS).shape == (5, 16)
+        TextEncoder(folder, layers=2, cache=False).features(TEXTS)
+    assert TextEncoder(folder, cache=False).features(TEXTS).shape == (5, 16)
 
 
 def test_texts_are_cut_where_positions_end_and_that_is_said(folder, caplog):
     load_trunk(folder).said.clear()
-    features = TextEncoder(folder, layers=1, max_tokens=1000, cache=False).transform(TEXTS)
+    features = TextEncoder(folder, max_tokens=1000, cache=False).transform(TEXTS)
     assert np.allclose(features, reference(folder, TEXTS), atol=1e-5)
     cut = "1 of 4 texts have more than 32 tokens (what the encoder reads at once) and are cut there"
     assert [record.getMessage() for record in caplog.records] == [cut]
     assert np.allclose(
-        TextEncoder(folder, layers=1, max_tokens=5, cache=False).transform(TEXTS), reference(folder, TEXTS, most=5), atol=1e-5
+        TextEncoder(folder, max_tokens=5, cache=False).transform(TEXTS), reference(folder, TEXTS, most=5), atol=1e-5
     )
 
 
@@ -251,7 +251,7 @@ def test_features_are_kept_by_content(folder, tmp_path, monkeypatch):
 
 def test_few_texts_and_a_folder_that_cannot_be_written_keep_nothing(folder, tmp_path):
     (tmp_path / "file").write_text("")
-    assert TextEncoder(folder, cache=tmp_path / "file" / "below").transform(many(LEAST)).shape == (LEAST, 32)
+    assert TextEncoder(folder, cache=tmp_path / "file" / "below").transform(many(LEAST)).shape == (LEAST, 16)
     TextEncoder(folder, cache=tmp_path / "kept").transform(many(3))
     TextEncoder(folder, cache=False).transform(many(LEAST))
     assert not (tmp_path / "kept").exists()
@@ -320,7 +320,7 @@ def test_positions_and_ends_of_blocks_of_other_kinds(tmp_path, folder, kind, nam
         (tmp_path / file).write_bytes((folder / file).read_bytes())
     encoder = TextEncoder(tmp_path, max_tokens=1000, cache=False)
     assert encoder.trunk.positions == 38
-    assert encoder.transform(TEXTS).shape == (5, 32)
+    assert encoder.transform(TEXTS).shape == (5, 16)
     parts = replace(encoder, tuning="adapter").network().parts.names
     assert sum(name.endswith(named) for name in parts) == 2
     assert len(parts) == 4
@@ -383,7 +383,7 @@ def test_pickled_weights_are_refused_and_converted_by_an_explicit_call(tmp_path,
     with pytest.raises(ConfigError, match="pickled alone"):
         load_trunk(pickled)
     convert(pickled)
-    assert np.allclose(TextEncoder(pickled, layers=1, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
+    assert np.allclose(TextEncoder(pickled, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
     assert load_trunk(pickled).width == 16
     with pytest.raises(ModelFileError, match="is there already"):
         convert(pickled)
@@ -396,7 +396,7 @@ def test_a_trainers_own_files_are_no_weights(tmp_path, folder):
     torch.save(transformers.AutoModel.from_pretrained(folder).state_dict(), tmp_path / "pytorch_model.bin")
     torch.save({"state": {}, "param_groups": [1]}, tmp_path / "optimizer.pt")
     convert(tmp_path)
-    assert np.allclose(TextEncoder(tmp_path, layers=1, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
+    assert np.allclose(TextEncoder(tmp_path, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
 
 
 def test_weights_that_the_hub_has_pickled_alone(tmp_path, folder, monkeypatch):
@@ -427,7 +427,7 @@ def test_weights_that_the_hub_has_pickled_alone(tmp_path, folder, monkeypatch):
     assert not asked
     assert download("old/encoder", pickled=True) == tmp_path
     assert "pytorch_model*.bin" in asked["allow_patterns"]
-    assert np.allclose(TextEncoder(tmp_path, layers=1, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
+    assert np.allclose(TextEncoder(tmp_path, cache=False).transform(TEXTS), reference(folder, TEXTS), atol=1e-5)
 
 
 class Malicious:
@@ -589,7 +589,7 @@ def test_pieces_are_those_of_a_word_within_a_sentence(folder):
     assert TextEncoder(folder).pieces(["grain", "xyz"]) == [
         tokenizer(word, add_special_tokens=False)["input_ids"] for word in ("grain", "xyz")
     ]
-    assert TextEncoder(folder).features([]).shape == (0, 32)
+    assert TextEncoder(folder).features([]).shape == (0, 16)
 
 
 @pytest.mark.parametrize("tuning", ["full", "adapter", "pfeiffer", "lora"])

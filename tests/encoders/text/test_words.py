@@ -39,7 +39,8 @@ def reference(folder, sentence, first, layers):
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("tuning", ["frozen", "adapter"])
 def test_words_have_the_features_of_their_pieces(folder, pooling, tuning, caplog):
-    encoder = TextEncoder(folder, tuning=tuning, pooling=pooling)
+    layers = 1 + (tuning == "frozen")
+    encoder = TextEncoder(folder, tuning=tuning, pooling=pooling, layers=layers)
     words = TokenFormat(pieces_of=encoder.pieces).fit(SENTENCES)
     assert max(map(len, encoder.pieces(["goldship", "xyz"]))) == 3
     batch = to_inputs(words.encode(SENTENCES)).x
@@ -50,9 +51,7 @@ def test_words_have_the_features_of_their_pieces(folder, pooling, tuning, caplog
     said = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert said == ["a sentence has more than 30 pieces: words behind them are read as nothing"]  # once
     for row, sentence in enumerate(SENTENCES):
-        assert np.allclose(
-            features[row, : len(sentence)], reference(folder, sentence, pooling == "cls", 1 + (tuning == "frozen")), atol=1e-5
-        )
+        assert np.allclose(features[row, : len(sentence)], reference(folder, sentence, pooling == "cls", layers), atol=1e-5)
         assert not features[row, len(sentence) :].any()
 
 
@@ -112,5 +111,5 @@ def test_an_encoder_changes_what_a_tagger_answers(folder):
     settings = {"hidden": 8, "max_epochs": 2, "random_state": 0}
     bare = EnergySequenceTagger("cross-entropy", **settings).fit(TRAIN, TAGS)
     read = EnergySequenceTagger("cross-entropy", encoder=TextEncoder(folder), **settings).fit(TRAIN, TAGS)
-    assert read.predictor_.encoder.embedding.out_features == bare.predictor_.encoder.embedding.out_features + 32
+    assert read.predictor_.encoder.embedding.out_features == bare.predictor_.encoder.embedding.out_features + 16
     assert not np.allclose(read.predict_proba([["gold"]])[0], bare.predict_proba([["gold"]])[0])

@@ -7,8 +7,8 @@ pfeiffer   one behind each feed-forward block (Pfeiffer 2021) tokens
 lora       low-rank parts of queries and values (Hu et al.)   tokens
 full       every weight                                       tokens
 
-features = mean of the hidden states over a text's tokens, or that of its first one ("cls"); of a frozen encoder those of three
-layers side by side, of one that is tuned the last one's
+features = mean of the hidden states over a text's tokens, or that of its first one ("cls"); of the last layer, or of a frozen
+encoder those of several side by side
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ RATES = {"adapter": 5e-4, "pfeiffer": 5e-4, "lora": 5e-4, "full": 3e-5}
 SIZES = {"adapter": 64, "pfeiffer": 64, "lora": 8}
 POOLINGS = ("mean", "cls")
 PRECISIONS = ("auto", "float32", "bfloat16")
-LAYERS = 3
-"""Of a frozen encoder; what one, two, three and all are worth is on the results page (`layers-*`)."""
 NAMES = "names"
 TOKENS_A_BATCH = 2**10
 """Padded ones, of texts of like lengths: more are no faster on a processor, and fill its caches."""
@@ -61,10 +59,10 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         (:func:`enstruct.encoders.text.download`).
     tuning : "frozen", "adapter", "pfeiffer", "lora" or "full", default="frozen"
     pooling : "mean" or "cls", default="mean"
-    layers : int, optional
-        How many layers' states are features, side by side: the last one's and those of others, evenly down to the first. What
-        is in a text shows at several depths, and the last layer was trained to tell whole texts apart. Default: 3, and 1 with
-        ``label_texts``, which it compares with vectors of the last layer, or where the encoder is tuned.
+    layers : int, default=1
+        How many layers' states of a frozen encoder are features, side by side: the last one's and those of others, evenly down
+        to the first. The last was trained to tell whole texts apart, which is best for topics; moods, and what else shows in
+        single words, are found at several depths (results page, `layers-*`).
     max_tokens : int, default=256
         Of a text: what is longer is cut, as the encoder's own positions bid.
     size : int, optional
@@ -93,7 +91,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     name: Any
     tuning: str = "frozen"
     pooling: str = "mean"
-    layers: int | None = None
+    layers: int = 1
     max_tokens: int = 256
     size: int | None = None
     learning_rate: float | None = None
@@ -116,10 +114,10 @@ class TextEncoder(TransformerMixin, BaseEstimator):
             raise ConfigError(f"TextEncoder: precision= is 'auto', 'float32' or 'bfloat16', not {self.precision!r:.60}.")
         for name, least in (("max_tokens", 3), ("size", 1), ("texts_a_pass", 1), ("layers", 1)):
             value = getattr(self, name)
-            optional = name != "max_tokens" and value is None
+            optional = name in ("size", "texts_a_pass") and value is None
             if not optional and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
                 raise ConfigError(f"TextEncoder: {name}= is a whole number from {least} on, not {value!r:.60}.")
-        if self.layers not in (None, 1) and not (self.frozen and self.label_texts is None):
+        if self.layers > 1 and not (self.frozen and self.label_texts is None):
             raise ConfigError(
                 f"TextEncoder: layers={self.layers} are read of a frozen encoder without label_texts=, and this one has "
                 f"{'label_texts=' if self.frozen else f'tuning={self.tuning!r}'}, where the last layer counts: leave layers= out."
@@ -161,13 +159,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     @property
     def n_layers(self) -> int:
         """How many are read of the encoder, which may have fewer than ``layers``."""
-        return min(self.layers_asked, self.trunk.depth)
-
-    @property
-    def layers_asked(self) -> int:
-        if self.layers is not None:
-            return int(self.layers)
-        return LAYERS if self.frozen and self.label_texts is None else 1
+        return min(int(self.layers), self.trunk.depth)
 
     @property
     def width(self) -> int:
@@ -258,7 +250,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     def reads_like(self, other: TextEncoder) -> bool:
         """Whether it makes the same of texts, wherever it lies and whatever it keeps."""
-        names = ("tuning", "pooling", "max_tokens", "size", "layers_asked")
+        names = ("tuning", "pooling", "max_tokens", "size", "layers")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def for_a_file(self) -> TextEncoder:
