@@ -18,6 +18,7 @@ def test_figures_of_a_tiny_encoder(tmp_path, monkeypatch, capsys):
     text_encoder.main()
     content = json.loads(out.read_text())
     assert content["documents_a_second"] > 0
+    assert {what: len(found) for what, found in content["in_bfloat16"].items()} == {"tuning": 3, "features": 3}
     assert {method: took["ratio"] > 1 for method, took in content["one_document"].items()} == dict.fromkeys(
         text_encoder.METHODS, True
     )
@@ -29,12 +30,14 @@ def test_figures_of_a_tiny_encoder(tmp_path, monkeypatch, capsys):
         "share_of_bare": 0.9,
         "one_document": {"joint": took},
         "parameters": 22_700_000,
+        "in_bfloat16": {"tuning": [15.0, 10.0, 1.5]},
     }
     out.write_text(json.dumps(told))
     section = text_encoder_section(out)
     assert "An encoder of 22.7 million parameters" in section
     assert "| features, documents a second | 90.0 | 100.0 | 0.90 |" in section
     assert "| one document, joint, ms | 12.30 | 10.00 | 1.23 |" in section
+    assert "| tuning | 15.0 | 10.0 | 1.50 |" in section
 
 
 def test_turns_meet_both_sides():

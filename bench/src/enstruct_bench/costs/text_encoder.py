@@ -5,6 +5,7 @@
 Made-up documents of 20 to 200 words. Features: documents a second of ``TextEncoder.features`` without its cache, beside a loop
 over the bare network with batches of like lengths and as many tokens, both from the strings on. One document: what
 ``predict_proba`` of loaded classifiers on the frozen encoder takes, a linear one and the default, beside the forward pass alone.
+In bfloat16: a pass of updates of adapters, and features, beside the same in float32.
 Each pair is timed in turns, so that other work on the machine meets both; figures are medians, and ratios medians of the turns'
 own.
 """
@@ -15,6 +16,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,12 @@ from enstruct.encoders.text.pretrained import TOKENS_A_BATCH, hidden, pooled
 from enstruct.encoders.text.trunk import padded
 from enstruct.environment import environment
 from enstruct.files import write_json
+from enstruct.randomness import seeded
+from enstruct.training.batches import shuffled, to_features
 from enstruct_bench.comparison.provenance import present_commit
 
 METHODS = ("binary-relevance", "joint")
+BATCH = 32
 WORDS = ("grain", "price", "market", "ship", "export", "bank", "trade", "oil", "rate", "gold", "company", "year", "said", "new")
 
 
@@ -70,6 +75,34 @@ def in_turns(one: Callable[[], Any], other: Callable[[], Any], turns: int) -> di
     return {"seconds": float(ours), "bare_seconds": float(theirs), "ratio": float(np.median(table[:, 0] / table[:, 1]))}
 
 
+def updates(encoder: TextEncoder, texts: list[str]) -> Callable[[], None]:
+    """A pass over the texts in which adapters get their gradients, in batches of like lengths."""
+    tuned = replace(encoder, tuning="adapter")
+    network, rows = tuned.network().train(), tuned.token_rows(texts)
+
+    def once() -> None:
+        with seeded(0):
+            for batch in shuffled(rows, BATCH):
+                network(to_features(rows[batch])).pow(2).sum().backward()
+
+    return once
+
+
+def in_bfloat16(encoder: TextEncoder, texts: list[str], turns: int) -> dict[str, list[float]]:
+    """What -> documents a second in bfloat16 and in float32, and their ratio."""
+    rough, exact = (replace(encoder, precision=name) for name in ("bfloat16", "float32"))
+    pairs = {
+        "tuning": (updates(rough, texts), updates(exact, texts)),
+        "features": (lambda: rough.features(texts), lambda: exact.features(texts)),
+    }
+    out = {}
+    for name, (one, other) in pairs.items():
+        took = in_turns(one, other, turns)
+        seconds = took["seconds"], took["bare_seconds"]
+        out[name] = [len(texts) / seconds[0], len(texts) / seconds[1], 1 / took["ratio"]]
+    return out
+
+
 def loaded(method: str, encoder: TextEncoder) -> EnergyMultiLabelClassifier:
     labels = (np.arange(80)[:, None] >> np.arange(3)) & 1
     with tempfile.TemporaryDirectory() as place:
@@ -99,6 +132,7 @@ def measured(folder: Path, n: int, turns: int) -> dict[str, Any]:
         "documents_a_second": n / rows["seconds"],
         "share_of_bare": 1 / rows["ratio"],
         "one_document": one,
+        "in_bfloat16": in_bfloat16(encoder, texts, turns),
         "threads": torch.get_num_threads(),
     }
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from enstruct_bench.comparison.quantity import Quantity, Value
 from enstruct_bench.reports.markdown import Text, markdown_table, where_it_ran
 
+PRECISIONS = ("documents a second", "in bfloat16", "in float32", "one over the other")
 TITLES = ("what", "encoder and model", "encoder alone", "one over the other")
 
 
@@ -19,6 +20,10 @@ def text_encoder_section(path: Path) -> str:
     for method, took in content["one_document"].items():
         ms = [Quantity(1000 * took[name], form=".2f") for name in ("seconds", "bare_seconds")]
         rows.append([f"one document, {method}, ms", *ms, Quantity(took["ratio"], form=".2f")])
+    precisions: list[list[Value]] = [
+        [what, *(Quantity(value, form=".1f") for value in found[:2]), Quantity(found[2], form=".2f")]
+        for what, found in content.get("in_bfloat16", {}).items()
+    ]
     lines = [
         f"## An encoder of texts (`{path.name}`)",
         "",
@@ -27,5 +32,6 @@ def text_encoder_section(path: Path) -> str:
         "and `predict_proba` of a loaded model beside the encoder's forward pass. " + where_it_ran(content["environment"]),
         "",
         *markdown_table(TITLES, rows),
+        *(["", *markdown_table(PRECISIONS, precisions)] if precisions else []),
     ]
     return Text(lines)
