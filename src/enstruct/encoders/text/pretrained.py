@@ -81,8 +81,9 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         ENSTRUCT_CACHE names (:mod:`enstruct.encoders.text.feature_cache`).
     precision : "auto", "float32" or "bfloat16", default="auto"
         Of products of matrices; weights and what is added up stay in float32. "auto" is bfloat16 on an accelerator that has it,
-        and on a processor that has it while an encoder is tuned, at half more texts a second, but float32 in features and
-        answers there: they are the same on other processors and in other batches. "bfloat16": there too.
+        and on a processor that has it while an encoder is tuned (1.4 times as many texts a second: results page,
+        `benchmark-text-encoder`), but float32 in features and answers there: they are the same on other processors and in other
+        batches. "bfloat16": in these too.
     device : str, default="auto"
         Where frozen features are computed: "auto", an accelerator if there is one. What is tuned is where the classifier's
         networks are.
