@@ -94,11 +94,13 @@ WRONG = (
     "later files is base so corrected)."
 )
 SVM = "`svm` stands at its package's C, where ours choose theirs on the documents held out; later files choose it too."
+HELD = "Chosen on 1,555 documents held out, as where all documents are to train on, not on a fourth as many."
 CHANGED_TREE = "of a changed tree, whose commit is not to be had."
 SINCE = {
     "benchmark-default": CHANGED_TREE,
     "benchmark-devices": CHANGED_TREE,
-    "texts-reuters21578-1000": SVM,
+    "texts-reuters21578-1000": f"{SVM} {HELD}",
+    "texts-reuters21578-1000-tuned": HELD,
     "texts-reuters21578-shots8": SVM,
     "texts-reuters21578-shots32": SVM,
     "texts-reuters21578-shots128": SVM,

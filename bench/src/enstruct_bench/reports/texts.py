@@ -38,11 +38,12 @@ def texts_section(path: Path) -> str:
     documents = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     shots = content.get("shots")
     few = "" if shots is None else f", drawn until every label has {shots} or all that there are, to choose on among them"
+    held = "a fourth as many" if content.get("few") is None else "a fifth of all that the collection has to train on"
     chosen = {run["side"]: f"{run['base']}; energy {run['energy']}" for run in content["rows"] if "base" in run}
     lines = [
         f"## {content['data']}: texts (`{path.name}`)",
         "",
-        f"{documents} training documents{few}, a fourth as many to choose on; encoder {content['encoder']}, "
+        f"{documents} training documents{few}, {held} to choose on; encoder {content['encoder']}, "
         f"{content['max_tokens']} tokens at most. "
         "Each metric under the rule that is best for it on the documents held out. Half told: example-F1 of the "
         "labels that are not told once half of each document's are, by the joint's conditionals, or by marginals. Log-loss: the "
