@@ -36,7 +36,7 @@ def tokens_of(texts: list[str], file: Path) -> np.ndarray:
     from tokenizers import Tokenizer
 
     numbers = [one.ids for one in Tokenizer.from_file(str(file)).encode_batch(texts)]
-    longest = max(map(len, numbers))
+    longest = max(1, *map(len, numbers))
     return np.array([own + [-1] * (longest - len(own)) for own in numbers])
 
 
@@ -45,16 +45,17 @@ def answers(folder: Path, texts: list[str]) -> list[list[str]]:
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"))
     makers = {"features": (terms_of, "terms.json"), "tokens": (tokens_of, "tokenizer.json")}
     inputs = {one.name: makers[one.name][0](texts, folder / makers[one.name][1]) for one in session.get_inputs()}
-    (sets,) = session.run(["label_sets"], inputs)
+    _, chosen = session.run(None, inputs)  # behind the probabilities: label sets, or the class of one label a row
     labels = json.loads(session.get_modelmeta().custom_metadata_map["labels"])
-    return [[labels[i] for i in np.flatnonzero(row)] for row in sets]
+    return [[labels[i] for i in (np.flatnonzero(row) if chosen.ndim == 2 else [row])] for row in chosen]
 
 
 if __name__ == "__main__":
     place = sys.argv[1] if len(sys.argv) > 1 else "60"
     if not place.isdigit():
-        for found in answers(Path(place), sys.stdin.read().splitlines()):
-            print("; ".join(found))
+        texts = sys.stdin.read().splitlines()
+        for found in answers(Path(place), texts) if texts else []:
+            print("; ".join(map(str, found)))
         sys.exit()
     from enstruct import EnergyMultiLabelClassifier
     from enstruct.export import export_onnx

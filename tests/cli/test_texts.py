@@ -109,10 +109,12 @@ def test_with_an_encoder(here, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ENSTRUCT_CACHE", str(tmp_path / "cache"))
     encoder, model = str(tiny_encoder(tmp_path / "tiny")), str(tmp_path / "model")
     train = ["train", "train.jsonl", "--model.method", "cross-entropy", "--model.max_epochs", "2", "--encoder", encoder]
-    read = ["--pooling", "cls", "--max_tokens", "12", "--label_texts", "names", "--encoder_layers", "1"]
+    read = ["--pooling", "cls", "--max_tokens", "12", "--label_texts", "names"]
     assert main([*train, "--tuning", "lora", *read, "--out", model]) == 0
     kept = EnergyMultiLabelClassifier.load(model).encoder
     assert (kept.pooling, kept.max_tokens, len(kept.label_texts), kept.layers) == ("cls", 12, 3, 1)
+    assert main([*train, "--encoder_layers", "2", "--out", str(tmp_path / "deep")]) == 0
+    assert EnergyMultiLabelClassifier.load(tmp_path / "deep").encoder.layers == 2
     (here / "some.json").write_text('{"grain": "wheat and corn"}')
     assert main([*train, "--label_texts", "some.json", "--out", str(tmp_path / "other")]) == 2
     assert "has no text of" in " ".join(capsys.readouterr().err.split())

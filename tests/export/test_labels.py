@@ -212,14 +212,6 @@ def test_bases_of_scikit_learns(blocks, tmp_path):
         export_onnx(model, tmp_path / "out")
 
 
-def test_texts(tmp_path):
-    texts = [f"{a} {b}" for a in ("red", "green", "blue") for b in ("wine", "sea", "sky", "grass")] * 3
-    Y = np.array([["red" in text, "sea" in text] for text in texts]).astype(int)
-    model = EnergyMultiLabelClassifier("binary-relevance", random_state=0).fit(texts, Y)
-    with pytest.raises(ConfigError, match="reads texts"):
-        export_onnx(model, tmp_path / "out")
-
-
 def test_unknown_rules_models_and_places(network, tmp_path, monkeypatch):
     model, traced = network
     monkeypatch.setattr(write, "_trace", lambda graph, file, model: shutil.copy(traced, file))

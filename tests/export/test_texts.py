@@ -1,5 +1,6 @@
 """Models of texts as graphs: what stands for texts, and what a server without enstruct makes of the files beside the graph."""
 
+import json
 import runpy
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from sklearn.pipeline import make_pipeline
 from tests.generated_texts import documents, tiny_encoder
 
 from enstruct import EnergyMultiLabelClassifier, JointMultiLabelClassifier, TextEncoder
+from enstruct.encoders.text.trunk import load_trunk
 from enstruct.errors import ConfigError
 from enstruct.estimators.texts import ByEncoder
 from enstruct.export import export_onnx
 from enstruct.export.texts import ReadTexts, TokenFeatures
+from enstruct.methods import METHODS
 
 TEXTS, Y = documents(120)
 NEW = [*documents(20, seed=1)[0], "", "zzz unheard of", "grain " * 60]
@@ -103,10 +106,65 @@ def test_by_both_once_labels_are_told(folder, tuning, tmp_path):
 def test_tokens_have_the_encoders_features(folder, pooling, layers):
     encoder = TextEncoder(folder, pooling=pooling, layers=layers, cache=False)
     reader = ReadTexts(ByEncoder.of(encoder))
-    module = TokenFeatures(encoder.trunk.network, encoder.trunk.fill, pooling, layers)
+    module = TokenFeatures(encoder.trunk, pooling, layers)
     with torch.no_grad():
         found = module(torch.from_numpy(reader.inputs(NEW)["tokens"]))
     np.testing.assert_allclose(found, encoder.features(NEW), atol=1e-5)
+
+
+def test_a_text_without_a_token_is_one_that_pads(folder):
+    trunk = load_trunk(folder)
+    module = TokenFeatures(trunk, "mean")
+    with torch.no_grad():
+        empty, padding = module(torch.tensor([[-1, -1], [5, 6]])), module(torch.tensor([[trunk.fill]]))
+    np.testing.assert_allclose(empty[:1], padding, atol=1e-6)
+
+
+def test_one_label_a_row(tmp_path):
+    y = np.array(["grain", "wheat", "both"])[np.where(Y[:, 2] > 0, 2, Y[:, 1])]
+    model = EnergyMultiLabelClassifier("binary-relevance", random_state=0).fit(TEXTS, y)
+    export_onnx(model, tmp_path / "served")
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "answer_texts.py"))
+    assert example["answers"](tmp_path / "served", NEW) == [[one] for one in model.predict(NEW)]
+
+
+@pytest.mark.parametrize("tuning", ["frozen", "lora"])
+def test_an_encoder_that_answers_in_half_precision_is_exported_in_single(folder, tuning, tmp_path):
+    encoder = TextEncoder(folder, tuning=tuning, max_tokens=12, precision="bfloat16")
+    settings = QUICK if tuning == "frozen" else {"max_epochs": 1, "random_state": 0}
+    model = EnergyMultiLabelClassifier("cross-entropy", encoder=encoder, **settings).fit(TEXTS, Y)
+    (exported,) = export_onnx(model, tmp_path / "served")
+    assert exported.difference < 1e-4
+    assert np.abs(served(tmp_path / "served", NEW)["probabilities"] - model.predict_proba(NEW)).max() < 0.05
+
+
+def test_texts_are_cut_where_the_encoders_tokenizer_cuts_them(folder, tmp_path):
+    own = tiny_encoder(tmp_path / "left")
+    told = json.loads((own / "tokenizer_config.json").read_text())
+    (own / "tokenizer_config.json").write_text(json.dumps(told | {"truncation_side": "left"}))
+    reader = ReadTexts(ByEncoder.of(TextEncoder(own, max_tokens=6, cache=False)))
+    text = "oil ship gold trade crude corn rate bank"
+    assert reader.inputs([text])["tokens"].tolist() == reader.trunk.tokens([text], 6)
+    assert reader.inputs([text])["tokens"].tolist() != load_trunk(folder).tokens([text], 6)
+
+
+def test_a_trunk_is_in_a_graph_once(folder, tmp_path):
+    encoder = TextEncoder(folder, tuning="lora", size=2, max_tokens=12)
+    trunk = sum(weights.numel() * weights.element_size() for weights in encoder.trunk.network.parameters())
+    sizes = []
+    for folds in (2, 4):
+        model = JointMultiLabelClassifier(METHODS["cross-entropy"], encoder=encoder, folds=folds, random_state=0)
+        exported = export_onnx(model.fit(TEXTS[:40], Y[:40]), tmp_path / str(folds))
+        sizes.append(exported[0].size)
+        assert exported[0].weights < 2 * trunk
+    assert sizes[1] - sizes[0] < trunk  # of two more models there are the parts and the nodes
+
+
+def test_drawn_texts_are_not_cut(folder, tmp_path, caplog):
+    model = EnergyMultiLabelClassifier("cross-entropy", encoder=TextEncoder(folder, max_tokens=12), **QUICK).fit(TEXTS, Y)
+    load_trunk(folder).said.clear()
+    export_onnx(model, tmp_path / "served")
+    assert not [record for record in caplog.records if "cut there" in record.getMessage()]
 
 
 def test_a_base_of_ones_own_that_reads_texts_is_refused(tmp_path):

@@ -89,7 +89,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         trees, boosted trees and network as far as ``minutes`` go, averaged where that scores better.
     encoder : TextEncoder, optional
         What reads texts (:class:`enstruct.TextEncoder`); without it they go by tf-idf. Of a frozen one "auto" reads both side by
-        side. Of one that is tuned each fold's network has its own copy: "auto" is that network alone.
+        side. Of one that is tuned each fold's network has its own parts or copy, and support vector machines on terms beside it.
     metric : str, default="example-f1"
         What decision rules, and the bases of "auto", are chosen for: a key of ``enstruct.metrics.METRICS``.
     decision : str, default="auto"

@@ -108,7 +108,7 @@ class SavedEstimator(BaseEstimator):
         own = {} if self._network_encoder() is not None else {name: getattr(self, name) for name in self._of_networks}
         energy = EnergySpec(**method.energy) if self.energy_network is None else self.energy_network
         encoder = self.encoder
-        names = ("tuning", "pooling", "size", "label_texts")
+        names = ("tuning", "pooling", "size", "label_texts", "layers")
         read = [getattr(encoder, name) for name in names] if isinstance(encoder, TextEncoder) else None
         return {**own, "energy_network": energy, "encoder": read}
 

@@ -11,9 +11,10 @@ graph. It is held against the model on texts that are drawn of its own terms or 
 
 from __future__ import annotations
 
-import copy
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from enstruct.encoders.text import TextEncoder
-from enstruct.encoders.text.parts import Parts, attached
+from enstruct.encoders.text.parts import Parts, running
 from enstruct.encoders.text.pretrained import EncodedText, hidden, pooled
 from enstruct.encoders.text.trunk import Trunk
 from enstruct.errors import ConfigError
@@ -32,30 +33,39 @@ from enstruct.export.graph import Arrays
 TERMS, TOKENIZER = "terms.json", "tokenizer.json"
 WORDS = 24
 """Of a drawn text, at most."""
+TOKENS_A_WORD = 6
 NOTHING = -1
 """In the places behind a text's last token."""
 
 
 class TokenFeatures(nn.Module):
-    """tokens (rows, longest) -> the encoder's features (rows, width)."""
+    """tokens (rows, longest) -> the encoder's features (rows, width). A text of no tokens is read as one that pads.
 
-    def __init__(self, network: nn.Module, fill: int, pooling: str, layers: int = 1, parts: Parts | None = None) -> None:
+    The trunk's network is the shared one, which lies in a graph once, however many networks have parts on it. ``whole``: one that
+    was tuned as a whole, in its place.
+    """
+
+    def __init__(
+        self, trunk: Trunk, pooling: str, layers: int = 1, parts: Parts | None = None, whole: nn.Module | None = None
+    ) -> None:
         super().__init__()
-        self.network, self.parts = copy.deepcopy(network).cpu().eval(), copy.deepcopy(parts)
-        self.fill, self.pooling, self.layers = fill, pooling, layers
-        if self.parts is not None:
-            attached(self.parts.cpu().eval(), self.network)
+        self.network = trunk.network.cpu() if whole is None else whole
+        self.parts, self.lock = parts, trunk.lock
+        self.fill, self.pooling, self.layers = trunk.fill, pooling, layers
 
     @classmethod
     def of(cls, tuned: EncodedText) -> TokenFeatures:
         """In place of what reads token rows."""
-        return cls(getattr(tuned, "whole", tuned.trunk.network), tuned.fill, tuned.pooling, tuned.layers, tuned.parts)
+        return cls(tuned.trunk, tuned.pooling, tuned.layers, tuned.parts, getattr(tuned, "whole", None))
 
     def forward(self, tokens: Tensor) -> Tensor:
         tokens = tokens.long()  # behind terms they are numbers like these
         there = tokens >= 0
-        numbers = torch.where(there, tokens, self.fill)
-        return pooled(hidden(self.network, numbers, there, self.layers), there, self.pooling)
+        first = torch.arange(tokens.shape[1], device=tokens.device) == 0
+        there = there | (~there.any(1, keepdim=True) & first)
+        numbers = torch.where(tokens >= 0, tokens, self.fill)
+        with self.lock, nullcontext() if self.parts is None else running(self.parts, self.network):
+            return pooled(hidden(self.network, numbers, there, self.layers), there, self.pooling)
 
 
 class OfTokens(nn.Module):
@@ -133,7 +143,7 @@ class ReadTexts:
         if self.encoder is None:
             return module
         how = self.encoder
-        own = TokenFeatures(self.trunk.network, self.trunk.fill, how.pooling, how.n_layers) if how.frozen else None
+        own = TokenFeatures(self.trunk, how.pooling, how.n_layers) if how.frozen else None
         return OfTermsAndTokens(own, self.reader, module) if isinstance(self.reader, ByBoth) else OfTokens(own, module)
 
     def inputs(self, texts: list[str]) -> Arrays:
@@ -141,16 +151,18 @@ class ReadTexts:
         if self.terms is not None:
             out["features"] = self.terms.rows(texts).toarray().astype(np.float32)
         if self.encoder is not None:
-            numbers = self.encoder._tokens(self.trunk, texts)
-            out["tokens"] = np.full((len(texts), max(map(len, numbers))), NOTHING, dtype=np.int64)
+            numbers = [found.ids for found in self.tokenizer.encode_batch(texts)]
+            out["tokens"] = np.full((len(texts), max(1, *map(len, numbers))), NOTHING, dtype=np.int64)
             for row, own in zip(out["tokens"], numbers, strict=True):
                 row[: len(own)] = own
         return out
 
     def draw(self, rows: int, random: np.random.Generator) -> list[str]:
-        """Texts of one to WORDS words."""
-        words = self._words()
-        return [" ".join(random.choice(words, random.integers(1, WORDS + 1))) for _ in range(rows)]
+        """Texts of one to WORDS words, fewer of an encoder that reads few tokens: none is cut, of which there is a word."""
+        words, most = self._words(), WORDS
+        if self.encoder is not None:
+            most = min(WORDS, max(1, self.encoder._most(self.trunk) // TOKENS_A_WORD))
+        return [" ".join(random.choice(words, random.integers(1, most + 1))) for _ in range(rows)]
 
     def _words(self) -> list[str]:
         if self.terms is None:
@@ -162,16 +174,19 @@ class ReadTexts:
     def beside(self) -> dict[str, Any]:
         """Files by their names, as JSON."""
         out = {} if self.terms is None else {TERMS: self.terms.features.record()}
-        return out if self.encoder is None else out | {TOKENIZER: self._tokenizer()}
+        return out if self.encoder is None else out | {TOKENIZER: json.loads(self.tokenizer.to_str())}
 
-    def _tokenizer(self) -> dict[str, Any]:
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The one that is written, by which the graph is held against the model too: it cuts as the encoder's does."""
         from tokenizers import Tokenizer
 
         with self.trunk.lock:
             own = Tokenizer.from_str(self.trunk.tokenizer.backend_tokenizer.to_str())
+            side = getattr(self.trunk.tokenizer, "truncation_side", "right")
         own.no_padding()
-        own.enable_truncation(cast(TextEncoder, self.encoder)._most(self.trunk))
-        return cast(dict[str, Any], json.loads(own.to_str()))
+        own.enable_truncation(cast(TextEncoder, self.encoder)._most(self.trunk), direction=side)
+        return own
 
     def about(self) -> dict[str, str]:
         """For the file's metadata: what stands for texts."""

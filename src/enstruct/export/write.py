@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
+from enstruct.encoders.text.pretrained import exactly
 from enstruct.errors import ConfigError, EnstructError, MissingExtraError, ModelFileError
 from enstruct.estimators import (
     AutoMultiLabelClassifier,
@@ -37,10 +38,14 @@ OPSET = 18
 """Of ONNX's operators: onnxruntime has it since 1.14 (2023)."""
 SMALL = 512
 """Bytes of constants that are worked out."""
+LARGE = 2**32
+"""Elements of tensors of which those that are equal lie in a file once: what several models of a joint share."""
 ROWS, EXAMPLE = 64, 3
 """Drawn to check a file with, and to trace a graph by."""
 VOCABULARY = "vocabulary.json"
-OWN = {"model.onnx", "conditional.onnx", VOCABULARY, TERMS, TOKENIZER}
+FILES = ("model.onnx", "conditional.onnx")
+OWN = {*FILES, *(f"{name}.data" for name in FILES), VOCABULARY, TERMS, TOKENIZER}
+"""What an export may hold; ``.data``: what torch writes beside a file that would be larger than ONNX has room for."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,10 @@ def export_onnx(
     model of texts terms.json, tokenizer.json or both (:mod:`enstruct.export.texts`).
 
     decision : a fitted rule in the place of the one in force.
-    rows : drawn at random, on which the files must answer as the model does in single precision: probabilities to 1e-5, decisions
-        the same. Of a joint model.onnx has the probabilities that it decides by, its base's, and conditional.onnx is held to mean
-        field, to 1e-4, as ten steps carry roundings on: the joint itself enumerates or samples.
+    rows : drawn at random, on which the files must answer as the model does in single precision: probabilities to 1e-5 (with a
+        pretrained encoder in it 1e-4), decisions the same. Of a joint model.onnx has the probabilities that it decides by, its
+        base's, and conditional.onnx is held to mean field, to 1e-4, as ten steps carry roundings on: the joint itself enumerates
+        or samples.
     overwrite : whether an export that is there is replaced; anything else never is.
 
     Whole or not at all. ConfigError for what is no fixed graph, MissingExtraError without onnx, EnstructError where an answer
@@ -86,7 +92,8 @@ def export_onnx(
             largest = max(_check(graph, session, number) for number in {1, rows})
             tensors = {id(t): t for t in (*graph.module.parameters(), *graph.module.buffers())}
             weights = sum(t.numel() * t.element_size() for t in tensors.values())
-            out.append(Exported(path / file.name, file.stat().st_size, weights, rows, largest, dict(graph.about)))
+            size = sum(each.stat().st_size for each in folder.glob(f"{file.name}*"))
+            out.append(Exported(path / file.name, size, weights, rows, largest, dict(graph.about)))
         for name, content in beside.items():
             (folder / name).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
@@ -131,7 +138,7 @@ def _check_place(path: Path, overwrite: bool) -> None:
     if not path.exists():
         return
     if not path.is_dir() or not (path / "model.onnx").is_file() or {entry.name for entry in path.iterdir()} - OWN:
-        raise ModelFileError(f"{path} exists and is no export of enstruct's (model.onnx and nothing else): choose another place.")
+        raise ModelFileError(f"{path} exists and is no export of enstruct's, or holds other files too: choose another place.")
     if not overwrite:
         raise ModelFileError(f"{path} holds an export already: choose another place, or overwrite=True (--overwrite).")
 
@@ -190,7 +197,7 @@ def _tidied(graph: Any) -> None:
 
     optimizer.fold_constants(graph, input_size_limit=SMALL, output_size_limit=SMALL)
     optimizer.remove_unused_nodes(graph)
-    for tidy in (common.CommonSubexpressionEliminationPass(), common.DeduplicateInitializersPass()):
+    for tidy in (common.CommonSubexpressionEliminationPass(), common.DeduplicateInitializersPass(size_limit=LARGE)):
         tidy(graph)  # not the elimination of identities, which takes a loop's state of now for that of the step before
     optimizer.remove_unused_nodes(graph)
 
@@ -212,7 +219,8 @@ def _check(graph: Graph, session: Any, rows: int) -> float:
     """The largest difference of a number. EnstructError for one beyond the graph's tolerance, and for decisions that differ."""
     inputs = graph.draw(rows, np.random.default_rng(0))
     found: Arrays = dict(zip(graph.outputs, session.run(list(graph.outputs), dict(inputs)), strict=True))
-    wanted, largest = graph.answer(inputs), 0.0
+    with exactly():
+        wanted, largest = graph.answer(inputs), 0.0
     for name in graph.outputs:
         a, b = np.asarray(found[name]), np.asarray(wanted[name])
         if a.shape != b.shape:

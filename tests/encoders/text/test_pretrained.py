@@ -16,7 +16,7 @@ from tests.generated_texts import tiny_encoder
 from enstruct import TextEncoder
 from enstruct.encoders.text import convert, feature_cache
 from enstruct.encoders.text.feature_cache import LEAST
-from enstruct.encoders.text.pretrained import in_bfloat16
+from enstruct.encoders.text.pretrained import exactly, in_bfloat16
 from enstruct.encoders.text.trunk import load_trunk
 from enstruct.errors import ConfigError, DataError, ModelFileError
 from enstruct.randomness import generator, redirected, seeded
@@ -45,11 +45,11 @@ def reference(folder, texts, pooling="mean", most=32, layers=(2,)):
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_frozen_features_are_the_encoders(folder, pooling):
-    encoder = TextEncoder(folder, pooling=pooling, layers=3, cache=False)
+    encoder = TextEncoder(folder, pooling=pooling, layers=2, cache=False)
     assert np.allclose(encoder.fit_transform(TEXTS), reference(folder, TEXTS, pooling, layers=(2, 1)), atol=1e-5)
     assert clone(encoder).get_params() == encoder.get_params()
     assert len({encoder, clone(encoder)}) == 2  # scikit-learn keeps estimators in sets
-    assert encoder.get_feature_names_out().shape == (encoder.width_,) == (32,)  # two layers: it has no third
+    assert encoder.get_feature_names_out().shape == (encoder.width_,) == (32,)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_frozen_features_are_the_encoders(folder, pooling):
         ({"layers": 2}, [6, 3]),
         ({"layers": 3}, [6, 4, 2]),
         ({"layers": 4}, [6, 4, 3, 2]),
-        ({"layers": 7}, [6, 5, 4, 3, 2, 1]),
+        ({"layers": 6}, [6, 5, 4, 3, 2, 1]),
     ],
 )
 def test_layers_are_read_evenly_from_the_last(asked, read, tmp_path):
@@ -67,6 +67,11 @@ def test_layers_are_read_evenly_from_the_last(asked, read, tmp_path):
     encoder = TextEncoder(deep, cache=False, **asked)
     assert encoder.width == 16 * len(read)
     assert np.allclose(encoder.features(TEXTS), reference(deep, TEXTS, layers=read), atol=1e-5)
+
+
+def test_more_layers_than_there_are(folder):
+    with pytest.raises(ConfigError, match=r"layers=3, and the encoder at .* has 2: take fewer"):
+        TextEncoder(folder, layers=3, cache=False).features(TEXTS)
 
 
 def test_features_of_other_layers_are_kept_apart(folder, tmp_path):
@@ -203,6 +208,8 @@ def test_features_in_bfloat16_are_almost_the_same_and_kept_apart(folder, tmp_pat
     texts = many(LEAST)
     exact, rough = (TextEncoder(folder, precision=name, cache=tmp_path).features(texts) for name in ("auto", "bfloat16"))
     assert 0 < np.abs(exact - rough).max() < 0.05 * np.abs(exact).max()
+    with exactly():
+        assert np.array_equal(TextEncoder(folder, precision="bfloat16", cache=False).features(texts), exact)
     assert len([*tmp_path.glob("*.sqlite")]) == 2
 
 

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from enstruct.errors import ConfigError
 
@@ -81,18 +80,13 @@ class Parts(nn.Module):
         raise NotImplementedError
 
 
-def attached(parts: Parts, network: nn.Module) -> list[RemovableHandle]:
-    """Let the outputs of the transformer's modules pass through these parts, until the handles are removed."""
-    return [
-        network.get_submodule(name).register_forward_hook(lambda _, inputs, output, part=part: part(inputs[0], output))
-        for name, part in zip(parts.names, parts.parts, strict=True)
-    ]
-
-
 @contextmanager
 def running(parts: Parts, network: nn.Module) -> Iterator[None]:
     """Inside, the outputs of the transformer's modules pass through these parts: one thread's at a time."""
-    handles = attached(parts, network)
+    handles = [
+        network.get_submodule(name).register_forward_hook(lambda _, inputs, output, part=part: part(inputs[0], output))
+        for name, part in zip(parts.names, parts.parts, strict=True)
+    ]
     try:
         yield
     finally:

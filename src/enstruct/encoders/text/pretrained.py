@@ -14,8 +14,9 @@ encoder those of several side by side
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -59,10 +60,6 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         (:func:`enstruct.encoders.text.download`).
     tuning : "frozen", "adapter", "pfeiffer", "lora" or "full", default="frozen"
     pooling : "mean" or "cls", default="mean"
-    layers : int, default=1
-        How many layers' states of a frozen encoder are features, side by side: the last one's and those of others, evenly down
-        to the first. The last was trained to tell whole texts apart, which is best for topics; moods, and what else shows in
-        single words, are found at several depths (results page, `layers-*`).
     max_tokens : int, default=256
         Of a text: what is longer is cut, as the encoder's own positions bid.
     size : int, optional
@@ -79,28 +76,32 @@ class TextEncoder(TransformerMixin, BaseEstimator):
     cache : bool, str or Path, default=True
         Where features of frozen encoders are kept, by the content of the texts: True, the user's cache folder, or the one that
         ENSTRUCT_CACHE names (:mod:`enstruct.encoders.text.feature_cache`).
+    device : str, default="auto"
+        Where frozen features are computed: "auto", an accelerator if there is one. What is tuned is where the classifier's
+        networks are.
+    layers : int, default=1
+        How many layers' states of a frozen encoder are features, side by side: the last one's and those of others, evenly spaced
+        below it. The last was trained to tell whole texts apart, which is best for topics; moods, and what else shows in
+        single words, are found at several depths (results page, `layers-*`).
     precision : "auto", "float32" or "bfloat16", default="auto"
         Of products of matrices; weights and what is added up stay in float32. "auto" is bfloat16 on an accelerator that has it,
         and on a processor that has it while an encoder is tuned (1.4 times as many texts a second: results page,
         `benchmark-text-encoder`), but float32 in features and answers there: they are the same on other processors and in other
         batches. "bfloat16": in these too.
-    device : str, default="auto"
-        Where frozen features are computed: "auto", an accelerator if there is one. What is tuned is where the classifier's
-        networks are.
     """
 
     name: Any
     tuning: str = "frozen"
     pooling: str = "mean"
-    layers: int = 1
     max_tokens: int = 256
     size: int | None = None
     learning_rate: float | None = None
     texts_a_pass: int | None = None
     label_texts: Any = None
     cache: Any = True
-    precision: str = "auto"
     device: str = "auto"
+    layers: int = 1
+    precision: str = "auto"
 
     def check(self) -> Self:
         """ConfigError for settings that cannot be meant."""
@@ -159,8 +160,12 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def n_layers(self) -> int:
-        """How many are read of the encoder, which may have fewer than ``layers``."""
-        return min(int(self.layers), self.trunk.depth)
+        """How many are read of the encoder. ConfigError where it has fewer."""
+        if self.layers > 1 and self.layers > self.trunk.depth:
+            raise ConfigError(
+                f"TextEncoder: layers={self.layers}, and the encoder at {self.name} has {self.trunk.depth}: take fewer."
+            )
+        return int(self.layers)
 
     @property
     def width(self) -> int:
@@ -251,7 +256,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
 
     def reads_like(self, other: TextEncoder) -> bool:
         """Whether it makes the same of texts, wherever it lies and whatever it keeps."""
-        names = ("tuning", "pooling", "max_tokens", "size", "layers")
+        names = ("tuning", "pooling", "max_tokens", "size", "layers", "precision")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     def for_a_file(self) -> TextEncoder:
@@ -288,8 +293,23 @@ def autocast(precision: str, device: torch.device | str, trains: bool) -> Any:
     return torch.autocast(torch.device(device).type, dtype=torch.bfloat16, enabled=enabled)
 
 
+_exact: ContextVar[bool] = ContextVar("_exact", default=False)
+
+
+@contextmanager
+def exactly() -> Iterator[None]:
+    """A block in which encoders compute in float32, whatever their ``precision``."""
+    token = _exact.set(True)
+    try:
+        yield
+    finally:
+        _exact.reset(token)
+
+
 def in_bfloat16(precision: str, device: torch.device | str, trains: bool) -> bool:
     """Of "auto" where that is faster: on an accelerator, and on a processor in passes that something learns from."""
+    if _exact.get():
+        return False
     if precision != "auto":
         return precision == "bfloat16"
     if torch.device(device).type == "cpu":
