@@ -148,8 +148,9 @@ def test_texts_are_cut_where_the_encoders_tokenizer_cuts_them(folder, tmp_path):
     assert reader.inputs([text])["tokens"].tolist() != load_trunk(folder).tokens([text], 6)
 
 
-def test_a_trunk_is_in_a_graph_once(folder, tmp_path):
-    encoder = TextEncoder(folder, tuning="lora", size=2, max_tokens=12)
+def test_a_trunk_is_in_a_graph_once(tmp_path):
+    own = tiny_encoder(tmp_path / "wide", hidden_size=64, intermediate_size=256)  # beside which nodes weigh little
+    encoder = TextEncoder(own, tuning="lora", size=2, max_tokens=12)
     trunk = sum(weights.numel() * weights.element_size() for weights in encoder.trunk.network.parameters())
     sizes = []
     for folds in (2, 4):
