@@ -86,20 +86,8 @@ def session_of(options: Namespace, log: Path, corrected: Path) -> Session:
     examples = _examples(options)
     data, names = examples.data, list(examples.data.label_names)
     content, kept = content_of(options.data), _suspects(log)
-    told: tuple[str, ...] = (
-        "base",
-        "minutes",
-        "folds",
-        "seed",
-        "top",
-        "text",
-        "labels",
-        "encoder",
-        "tuning",
-        "pooling",
-        "max_tokens",
-    )
-    told += () if options.encoder_layers is None else ("encoder_layers",)  # files from before there was the option lack it
+    read_by = ("encoder", "tuning", "pooling", "max_tokens", "encoder_layers")
+    told = ("base", "minutes", "folds", "seed", "top", "text", "labels", *read_by)
     settings = {name: str(options[name]) for name in told}
     Y, X = data.told(), as_rows(examples.X)
     if kept.exists():

@@ -8,7 +8,7 @@ from tests.generated_texts import tiny_encoder
 from enstruct import EnergySequenceTagger, TextEncoder
 from enstruct.encoders.text import EncodedWords, keeping_features
 from enstruct.encoders.text import words as words_module
-from enstruct.errors import ModelFileError
+from enstruct.errors import ConfigError, ModelFileError
 from enstruct.estimators.token_format import TokenFormat
 from enstruct.training.batches import to_inputs
 
@@ -113,3 +113,11 @@ def test_an_encoder_changes_what_a_tagger_answers(folder):
     read = EnergySequenceTagger("cross-entropy", encoder=TextEncoder(folder), **settings).fit(TRAIN, TAGS)
     assert read.predictor_.encoder.embedding.out_features == bare.predictor_.encoder.embedding.out_features + 16
     assert not np.allclose(read.predict_proba([["gold"]])[0], bare.predict_proba([["gold"]])[0])
+
+
+def test_a_tagger_whose_encoder_reads_other_layers_since_is_not_saved(folder, tmp_path):
+    tagger = EnergySequenceTagger("cross-entropy", encoder=TextEncoder(folder), hidden=8, max_epochs=1, random_state=0)
+    tagger.fit(TRAIN, TAGS).set_params(encoder=TextEncoder(folder, layers=2))
+    with pytest.raises(ConfigError, match="another encoder"):
+        tagger.save(tmp_path / "tagger")
+    assert not (tmp_path / "tagger").exists()
