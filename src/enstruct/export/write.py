@@ -154,7 +154,7 @@ def _trace(graph: Graph, file: Path, model: Any) -> None:
     try:
         with torch.no_grad(), quiet():
             program: Any = torch.onnx.export(
-                graph.module,
+                graph.module.cpu(),  # its encoder may be where the model answered last
                 arguments,
                 dynamo=True,
                 opset_version=OPSET,
