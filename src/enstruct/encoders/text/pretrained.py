@@ -313,7 +313,7 @@ def in_bfloat16(precision: str, device: torch.device | str, trains: bool) -> boo
     if precision != "auto":
         return precision == "bfloat16"
     if torch.device(device).type == "cpu":
-        has = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of torch do not say
+        has: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of torch do not say
         return trains and any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
     return torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported()
 
