@@ -63,7 +63,8 @@ def texts_section(path: Path) -> str:
     if content.get("left_out"):
         lines += ["", f"Left out in the last run, as what they need was not installed: {', '.join(content['left_out'])}."]
     if chosen:
-        lines += ["", "Chosen by the defaults, last seed: " + "; ".join(f"{side}: {what}" for side, what in chosen.items()) + ".", ""]
+        each = "; ".join(f"{side}: {what}" for side, what in chosen.items())
+        lines += ["", f"Chosen by the defaults, last seed: {each}.", ""]
     return Text(lines)
 
 
