@@ -18,7 +18,8 @@ from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ConfigError
 from enstruct.estimators import JointMultiLabelClassifier
 from enstruct.export.graph import Arrays, Graph
-from enstruct.export.labels import BaseLogits, Expanded, scale_of, sigmoid, told_of
+from enstruct.export.labels import BaseLogits, Expanded, scale_of, sigmoid
+from enstruct.export.told import told_of
 from enstruct.joint.mean_field import STEPS, mean_field, settled
 
 TOLD = 0.5

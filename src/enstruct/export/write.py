@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from enstruct.encoders.text.pretrained import exactly
+from enstruct.encoders.text.precision import exactly
 from enstruct.errors import ConfigError, EnstructError, MissingExtraError, ModelFileError
 from enstruct.estimators import (
     AutoMultiLabelClassifier,

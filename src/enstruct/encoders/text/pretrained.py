@@ -14,9 +14,8 @@ encoder those of several side by side
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -32,6 +31,7 @@ from enstruct.data.texts import are_texts, as_texts, check_some_text
 from enstruct.data.tokens import TokenRows
 from enstruct.encoders.text.feature_cache import kept
 from enstruct.encoders.text.parts import Adapters, LowRank, Parts, Pfeiffer, running
+from enstruct.encoders.text.precision import PRECISIONS, autocast, in_bfloat16
 from enstruct.encoders.text.trunk import Trunk, load_trunk, new_network, padded
 from enstruct.errors import ConfigError, DataError
 from enstruct.randomness import redirected, replayed
@@ -43,7 +43,6 @@ RATES = {"adapter": 5e-4, "pfeiffer": 5e-4, "lora": 5e-4, "full": 3e-5}
 """Of the encoder's own weights, unless ``learning_rate`` says otherwise; heads and energies have the classifier's."""
 SIZES = {"adapter": 64, "pfeiffer": 64, "lora": 8}
 POOLINGS = ("mean", "cls")
-PRECISIONS = ("auto", "float32", "bfloat16")
 NAMES = "names"
 TOKENS_A_BATCH = 2**10
 """Padded ones, of texts of like lengths: more are no faster on a processor, and fill its caches."""
@@ -81,8 +80,7 @@ class TextEncoder(TransformerMixin, BaseEstimator):
         networks are.
     layers : int, default=1
         How many layers' states of a frozen encoder are features, side by side: the last one's and those of others, evenly spaced
-        below it. The last was trained to tell whole texts apart, which is best for topics; moods, and what else shows in
-        single words, are found at several depths (results page, `layers-*`).
+        below it. Three were better than one on GoEmotions, and worse on tags of programs (results page, `layers-*`).
     precision : "auto", "float32" or "bfloat16", default="auto"
         Of products of matrices; weights and what is added up stay in float32. "auto" is bfloat16 on an accelerator that has it,
         and on a processor that has it while an encoder is tuned (1.4 times as many texts a second: results page,
@@ -285,37 +283,6 @@ def accelerator() -> torch.device:
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-
-
-def autocast(precision: str, device: torch.device | str, trains: bool) -> Any:
-    """A block whose products of matrices are in bfloat16, or in float32 (:func:`in_bfloat16`)."""
-    enabled = in_bfloat16(precision, device, trains)
-    return torch.autocast(torch.device(device).type, dtype=torch.bfloat16, enabled=enabled)
-
-
-_exact: ContextVar[bool] = ContextVar("_exact", default=False)
-
-
-@contextmanager
-def exactly() -> Iterator[None]:
-    """A block in which encoders compute in float32, whatever their ``precision``."""
-    token = _exact.set(True)
-    try:
-        yield
-    finally:
-        _exact.reset(token)
-
-
-def in_bfloat16(precision: str, device: torch.device | str, trains: bool) -> bool:
-    """Of "auto" where that is faster: on an accelerator, and on a processor in passes that something learns from."""
-    if _exact.get():
-        return False
-    if precision != "auto":
-        return precision == "bfloat16"
-    if torch.device(device).type == "cpu":
-        has: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of torch do not say
-        return trains and any(has.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
-    return torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported()
 
 
 def hidden(network: nn.Module, numbers: Tensor, there: Tensor, layers: int = 1) -> Tensor:
