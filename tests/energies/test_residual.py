@@ -114,6 +114,21 @@ def test_units_start_at_about_the_spread_of_their_inputs():
     assert float(matrix.detach().std()) == pytest.approx(1 / math.sqrt(400), rel=0.02)
 
 
+@pytest.mark.parametrize("terms", [{"stacked": True}, {"units": 4, "varying": True}])
+def test_logits_beyond_those_that_taught_count_as_the_outermost_of_them(terms):
+    logits = random_logits(20)
+    energy = random_energy(pairs=False, **terms)
+    energy.standardise_by(logits)
+    beyond = torch.stack([logits.amin(0) - 50, logits.amax(0) + 50])
+    bounds = torch.stack([logits.amin(0), logits.amax(0)])
+    field, _, offset = energy.prepare(beyond).terms
+    own, _, own_offset = energy.prepare(bounds).terms
+    rest = energy.slope * (beyond - bounds)  # of a label's own logit alone
+    torch.testing.assert_close(field - own, rest, atol=1e-3, rtol=1e-4)
+    if own_offset is not None:
+        torch.testing.assert_close(offset, own_offset)
+
+
 def test_h_is_standardised_and_constant_logits_divide_by_no_zero():
     logits = torch.cat([torch.randn(40, 2) * 3 + 1, torch.full((40, 1), 2.0)], 1)
     energy = ResidualEnergy(3, stacked=True)

@@ -48,7 +48,7 @@ def by_formula(energy, logits, y):
     """E of one row's logits (labels,) and one label set (labels,), term by term as the module's docstring has it, in doubles."""
     e = {name: value.detach().double() for name, value in (*energy.named_parameters(), *energy.named_buffers())}
     x, y, n = logits.double(), y.double(), len(y)
-    mu, h = 1 / (1 + (-x).exp()), (x - e["mean"]) / e["std"]
+    mu, h = 1 / (1 + (-x).exp()), (x.clamp(e["lowest"], e["highest"]) - e["mean"]) / e["std"]
     if "smoothing" in e:
         w = 1 / (1 + (-e["smoothing"]).exp())
         mu = (1 - w) * mu + w * e["frequency"]

@@ -5,7 +5,8 @@
     mu = (1 - w) sigma(x) + w pi         the base's marginals, smoothed towards the labels' frequencies pi; z = logit(mu)
     r = y - mu                           what a label set has beyond that expectation
     f_i = a_i z_i + b_i + (R h)_i        recalibrated logits; R ("stacked") lets other labels' logits count
-    h = (x - mean) / std                 the base's standardised logits; D ("varying") lets units change with x
+    h = (x - mean) / std                 the base's standardised logits, those beyond what the rows that taught had taken to be
+                                         at their bounds; D ("varying") lets units change with x
     g(u) = (u + sqrt(u^2 + 4)) / 2       squareplus (Barron 2021): softplus's shape at a fifth of its cost
     W                                    symmetric, zero diagonal; or A B' + B A' off the diagonal, A and B (labels, rank)
 
@@ -79,8 +80,12 @@ class ResidualEnergy(nn.Module):
         self.vary = nn.Parameter(torch.zeros(n_labels, units)) if units and varying else None
         self.register_buffer("mean", torch.zeros(n_labels))
         self.register_buffer("std", torch.ones(n_labels))
+        self.register_buffer("lowest", torch.full((n_labels,), -math.inf))
+        self.register_buffer("highest", torch.full((n_labels,), math.inf))
         self.mean: Tensor
         self.std: Tensor
+        self.lowest: Tensor
+        self.highest: Tensor
 
     @property
     def n_labels(self) -> int:
@@ -96,9 +101,19 @@ class ResidualEnergy(nn.Module):
         return self.table is not None or self.left is not None
 
     def standardise_by(self, logits: Tensor) -> None:
-        """Take mean and spread of h from the base's logits (rows, labels) of the training rows."""
+        """Take mean, spread and bounds of h from the base's logits (rows, labels) of the training rows.
+
+        Beyond the bounds nothing was learnt. A base that has seen no row with a rare label says of it what it says of no other,
+        and where its logits hardly vary in training that is dozens of standard deviations away.
+        """
         self.mean.copy_(logits.mean(0))
         self.std.copy_(logits.std(0, correction=0).clamp(min=1e-3))
+        self.lowest.copy_(logits.amin(0))
+        self.highest.copy_(logits.amax(0))
+
+    def _standardised(self, x: Tensor) -> Tensor:
+        """h of base logits x."""
+        return (torch.minimum(torch.maximum(x, self.lowest), self.highest) - self.mean) / self.std
 
     def smooth_towards(self, frequency: Tensor) -> None:
         """Take pi (labels,), each above 0 and below 1. Of no effect on an energy that does not smooth."""
@@ -135,12 +150,12 @@ class ResidualEnergy(nn.Module):
         z, mean = self._smoothed(x)
         field = self.slope * z + self.bias
         if self.stack is not None:
-            field = field + ((x - self.mean) / self.std) @ self.stack.T
+            field = field + self._standardised(x) @ self.stack.T
         offset = None
         if self.unit_bias is not None:
             offset = self.unit_bias.expand(x.shape[0], -1)
             if self.vary is not None:
-                offset = offset + ((x - self.mean) / self.std) @ self.vary
+                offset = offset + self._standardised(x) @ self.vary
         return State((field, mean, offset), mask, x.shape[0])
 
     def forward(self, state: State, y: Labels) -> Tensor:

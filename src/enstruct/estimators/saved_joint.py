@@ -181,7 +181,8 @@ def read_energy(header: OfJoint, tensors: Tensors, n_labels: int) -> ResidualEne
     with seeded(0), redirected():
         own = header.energy
         energy = ResidualEnergy(n_labels, own.pairs, own.units, own.stacked, rank=own.rank, smoothed=own.smoothed)
-    energy.load_state_dict(persistence.under(tensors, "energy/"))
+    unbounded = {"lowest": energy.lowest, "highest": energy.highest}  # as files of older versions leave them
+    energy.load_state_dict({**unbounded, **persistence.under(tensors, "energy/")})
     return energy.eval()
 
 
