@@ -9,7 +9,7 @@ from tests.estimators.test_joint import exclusive
 from enstruct import JointMultiLabelClassifier, LabelIssues, find_label_issues
 from enstruct.estimators import label_issues
 from enstruct.estimators.label_noise import quality_of
-from enstruct.rules import Excludes
+from enstruct.rules import AtMost, Exactly, Excludes
 
 
 def test_flipped_cells_are_what_the_other_labels_say_against():
@@ -38,6 +38,39 @@ def test_forgotten_labels_are_found_where_none_is_made_up():
     assert np.mean([wrong[row, label] for row, label, _ in worst]) > 0.6
     whole = find_label_issues(X, Y, base="binary-relevance", folds=3, random_state=0)
     assert whole.noise.lost < issues.noise.lost - 0.05
+
+
+def moved_labels(n, seed):
+    """(X, given, which cells are wrong): rows of one label mostly, a sixth of the labels noted as another one."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5))
+    Y = np.eye(5, dtype=int)[(X + 0.5 * rng.standard_normal((n, 5))).argmax(1)]
+    Y[:, 0] |= rng.random(n) < 0.08
+    given = Y.copy()
+    for row in np.flatnonzero((rng.random(n) < 0.17) & (Y.sum(1) == 1)):
+        given[row] = np.roll(Y[row], rng.integers(1, 5))
+    return X, given, given != Y
+
+
+@pytest.mark.parametrize("rules", [None, [AtMost(2, range(5))]])
+def test_moved_labels_are_found_by_what_they_stand_for(rules):
+    X, given, wrong = moved_labels(500, 1)
+    issues = find_label_issues(X, given, base="binary-relevance", folds=3, rules=rules, random_state=0)
+    assert 0.08 < issues.noise.moved < 0.3
+    alone = quality_of(issues.probability, given)[0]  # a row's only label, and the one that is missing, as all others are
+    found = average_precision_score(wrong.ravel(), -issues.quality.ravel())
+    assert found > average_precision_score(wrong.ravel(), -alone.ravel()) + 0.15
+    worst = [wrong[row, label] for row, label, _ in issues.cells()[:60]]
+    assert np.mean(worst) > 0.8
+
+
+def test_moved_labels_are_found_where_rules_leave_a_single_label_no_choice():
+    X, given, wrong = moved_labels(500, 1)
+    one = given.sum(1) == 1
+    issues = find_label_issues(X[one], given[one], base="binary-relevance", folds=3, rules=Exactly(1, range(5)), random_state=0)
+    assert (issues.probability == 1).all()  # given all others a label follows
+    assert issues.noise.moved > 0.08
+    assert average_precision_score(wrong[one].ravel(), -issues.quality.ravel()) > 0.6  # of 0.14 are wrong
 
 
 def test_a_class_is_as_likely_as_the_base_says():

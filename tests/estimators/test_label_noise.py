@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from enstruct.estimators.label_noise import NoteNoise, note_noise, quality_of, right
+from enstruct.estimators.label_noise import NoteNoise, moved_share, note_noise, quality_of, right
 
 ADDED_AND_LOST = [(0.05, 0.05), (0.002, 0.2), (0.03, 0.002), (0.001, 0.001)]
 
@@ -44,7 +44,7 @@ def test_surer_than_right_changes_no_rate():
     p = 0.9 * q + 0.05 * (1 - q)
     sure = p**2 / (p**2 + (1 - p) ** 2)
     assert sure.min() < 0.02 < p.min()
-    np.testing.assert_allclose(note_noise(sure, noted), (0.05, 0.1), atol=0.05)
+    np.testing.assert_allclose(note_noise(sure, noted)[:2], (0.05, 0.1), atol=0.05)
 
 
 @pytest.mark.parametrize(("added", "lost"), [(0.002, 0.2), (0.03, 0.002), (0.05, 0.05)])
@@ -111,3 +111,44 @@ def test_rates_are_the_counts_of_the_surest_cells():
     worse = note_noise(p, 1 - given)  # both rates together at most .9, in proportion
     added, lost = 97.5 / 101, 48.5 / 51
     assert (worse.added, worse.lost) == pytest.approx((0.9 * added / (added + lost), 0.9 * lost / (added + lost)))
+
+
+def sure(lost, added, n=2000):
+    """(p, noted) of so many cells on either side that are sure, and such shares of which are noted the other way."""
+    p, noted = np.concatenate([np.linspace(0.001, 0.01, n), np.linspace(0.99, 0.999, n)]), np.repeat([0.0, 1.0], n)
+    noted[: int(added * n)], noted[-int(lost * n) :] = 1, 0  # the surest, so that these are counted
+    return p, noted
+
+
+def test_labels_were_moved_where_most_of_both_rates_is_gone_by_the_others():
+    p, noted = sure(lost=0.02, added=0.02)  # 40 of each, of the 50 likeliest and 200 least likely cells
+    alone = note_noise(p, noted)
+    assert alone.lost > 0.5
+    for share, moved in ((0.0, True), (0.49, True), (0.51, False)):
+        left = NoteNoise(share * alone.added, share * alone.lost)
+        assert moved_share(p, noted, left) == pytest.approx((1 - share) * alone.lost if moved else 0.0)
+    assert moved_share(p, noted, NoteNoise(0.51 * alone.added, 0.0)) == 0
+    assert moved_share(p, noted, NoteNoise(0.0, 0.51 * alone.lost)) == 0
+
+
+def test_quality_of_moved_labels_adds_the_odds_of_exchanges():
+    p, noted = sure(lost=0.02, added=0.02)
+    probability = np.full(len(p), 0.999)
+    probability[:3], probability[3] = (0.4, 1.0, np.nan), 0.0
+    probability[2], exchanges = np.nan, np.linspace(0.0, 9.0, len(p))
+    alone, noise = quality_of(probability, noted)
+    quality, moved = quality_of(probability, noted, p, lambda: exchanges)
+    assert moved == noise._replace(moved=note_noise(np.delete(p, 2), np.delete(noted, 2)).lost - noise.lost)
+    odds = (1 - alone[4:]) / alone[4:] + moved.moved * exchanges[4:]
+    np.testing.assert_allclose(quality[4:], 1 / (1 + odds))
+    assert quality[1] == pytest.approx(1 / (1 + moved.moved * exchanges[1]))  # certain by the others, and no more than that
+    assert np.isnan(quality[2])
+    assert quality[3] == 0
+
+
+def test_exchanges_are_not_asked_for_where_nothing_was_moved():
+    _, there, noted = planted(0.05, 0.05, n=4000)
+    p = np.where(noted, 0.9, 0.1)
+    quality, noise = quality_of(np.where(there == noted, 0.9, 0.1), noted, p, lambda: pytest.fail("asked"))
+    assert noise.moved == 0
+    assert np.isfinite(quality).all()

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from enstruct.estimators.label_issues import Asked, quality_by
 from enstruct.training.residual_candidates import Candidate, Examples
-from enstruct_bench.joint.cross_fitted import cross_fitted_energies, quality_of_cells
+from enstruct_bench.joint.cross_fitted import cross_fitted_energies
 
 PAIRS = Candidate("pairs", pairs=True, decay=0.1, rate=3e-2)
 RNG = np.random.default_rng(0)
@@ -13,6 +14,13 @@ LOGITS = RNG.normal(size=(300, 4)).astype(np.float32)
 Y = (RNG.random((300, 4)) < 0.5).astype(np.float32)
 Y[:, 1] = Y[:, 0]
 FOLDS = [np.arange(k, 300, 3) for k in range(3)]
+
+
+def given_others(y, energies):
+    """(rows, labels) p of the labels y as given."""
+    return quality_by(
+        [Asked(*one) for one in zip(FOLDS, energies, strict=True)], torch.from_numpy(LOGITS), torch.from_numpy(y), 0
+    )[1]
 
 
 def examples(y):
@@ -25,7 +33,7 @@ def energies():
 
 
 def test_quality_is_the_probability_of_a_label_given_all_others_by_energies_of_whole_sets(energies):
-    quality = quality_of_cells(LOGITS, Y, FOLDS, energies)
+    quality = given_others(Y, energies)
     for fold, energy in zip(FOLDS, energies, strict=True):
         state = energy.prepare(torch.from_numpy(LOGITS[fold]))
         for label in range(4):
@@ -40,14 +48,14 @@ def test_quality_is_the_probability_of_a_label_given_all_others_by_energies_of_w
 def test_labels_that_always_agree_are_suspects_where_they_do_not(energies):
     wrong = Y.copy()
     wrong[::7, 1] = 1 - wrong[::7, 1]
-    quality = quality_of_cells(LOGITS, wrong, FOLDS, energies)
+    quality = given_others(wrong, energies)
     assert quality[::7, 1].mean() < 0.2 < 0.7 < np.delete(quality[:, 1], np.arange(0, 300, 7)).mean()
 
 
 def test_unobserved_cells_have_no_quality(energies):
     holes = Y.copy()
     holes[3, 2] = np.nan
-    quality = quality_of_cells(LOGITS, holes, FOLDS, energies)
+    quality = given_others(holes, energies)
     assert np.isnan(quality).sum() == 1
     assert np.isnan(quality[3, 2])
 

@@ -149,8 +149,12 @@ def _in_file(options: Namespace) -> None:
     say(f"{len(cells)} given labels of {len(told)} rows, {len(suspects)} of them in {options.out}")
     say(f"least likely: row {row}, label {label}, given as {value}, quality {quality}")
     if issues.noise is not None:
-        lost, added = issues.noise.lost, issues.noise.added
+        lost, added, moved = issues.noise.lost, issues.noise.added, issues.noise.moved
         say(f"of labels that are there about {lost:.1%} seem not to be noted, of absent ones about {added:.2%} to be")
+        if moved:
+            say(
+                f"up to {moved:.1%} of labels that are there seem to be noted as other ones, which others of their row can stand for"
+            )
 
 
 def _examples(options: Namespace) -> Examples:

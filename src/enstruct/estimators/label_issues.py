@@ -2,22 +2,25 @@
 
     p_ni       = p(y_ni | x_n, y_n without i)          base and energy cross-fitted: neither has seen the labels of row n
     quality_ni = p(y_ni is right | p_ni)               where labels were noted as wrongly as they were found to be, all together
-                                                       (:mod:`enstruct.estimators.label_noise`)
+                                                       (:mod:`enstruct.estimators.label_noise`), or stands for another one
+                                                       (:mod:`enstruct.joint.exchanges`)
 
 A base alone asks p(y_ni | x_n); what the other labels say of label i is what the energy adds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from enstruct.encoders.text import TextEncoder
+from enstruct.energies.residual import ResidualEnergy
 from enstruct.errors import ConfigError
 from enstruct.estimators.fitted_on import FittedOn
 from enstruct.estimators.joint import JointMultiLabelClassifier
@@ -25,6 +28,7 @@ from enstruct.estimators.label_noise import NoteNoise, quality_of
 from enstruct.estimators.tag_issues import TagIssues, tag_issues
 from enstruct.estimators.tagger import EnergySequenceTagger
 from enstruct.estimators.told import told_labels
+from enstruct.joint.exchanges import exchange_odds
 from enstruct.joint.holes import given_others
 from enstruct.rules import RuleSystem
 from enstruct.rules.follow import are_possible
@@ -39,8 +43,8 @@ TEMPERATURE = 0.1
 class LabelIssues:
     """``quality`` (rows, labels) in [0, 1], how likely each given label is right, NaN where nothing was given; ``probability``
     (rows, labels), p of each label as given, by x and the row's other labels, from which ``quality`` is; ``classes`` (labels,)
-    their names or numbers; ``noise``: an estimate of what share of labels that are there was not noted, and of absent ones was,
-    None where rows have one label each."""
+    their names or numbers; ``noise``: an estimate of what share of labels that are there was not noted, or as another one, and of
+    absent ones was, None where rows have one label each."""
 
     quality: NDArray[np.float64]
     probability: NDArray[np.float64]
@@ -127,6 +131,31 @@ def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
     return LabelIssues(quality, probability, model.classes_, noise)
 
 
+class Asked(NamedTuple):
+    """Numbers of rows, an energy that has not seen their labels, and the rules that they keep."""
+
+    rows: NDArray[np.intp]
+    energy: ResidualEnergy
+    rules: RuleSystem | None = None
+
+
+def quality_by(
+    asked: Sequence[Asked], logits: torch.Tensor, y: torch.Tensor, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NoteNoise | None]:
+    """Quality and p(y_i | x, the other labels), (rows, labels) each, NaN in holes of y and in rows that nobody is asked of; and
+    what was noted wrongly. ``logits`` (rows, labels): by x alone."""
+
+    def by(what: Any) -> NDArray[np.float64]:
+        out = np.full(y.shape, np.nan)
+        for rows, energy, rules in asked:
+            out[rows] = what(energy, logits[rows], y[rows], seed, rules).numpy()
+        return out
+
+    p = by(given_others)
+    quality, noise = quality_of(p, y.numpy(), expit(logits.numpy().astype(np.float64)), lambda: by(exchange_odds))
+    return quality, p, noise
+
+
 def conditional_quality(
     fit: FittedOn, seed: int, rules: RuleSystem | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NoteNoise | None]:
@@ -136,8 +165,7 @@ def conditional_quality(
     table = fit.table
     weight = np.ones(len(table)) if table.weight is None else table.weight
     logits, y, weights = (torch.as_tensor(each, dtype=torch.float32) for each in (fit.logits, table.Y, weight))
-    examples = Examples(logits, y, weights)
-    p = np.full(table.Y.shape, np.nan)
+    examples, asked = Examples(logits, y, weights), []
     possible = np.ones(len(table), dtype=bool) if rules is None else are_possible(rules, table.Y)
     for fold in fit.folds:
         others = np.setdiff1d(np.arange(len(table)), fold)
@@ -145,9 +173,8 @@ def conditional_quality(
         energy = refit(fit.candidate, taught, fit.epochs, seed)
         for rows, binding in ((fold[possible[fold]], rules), (fold[~possible[fold]], None)):
             if len(rows):
-                own = examples.take(rows)
-                p[rows] = given_others(energy, own.logits, own.y, seed, binding).numpy()
-    quality, noise = quality_of(p, table.Y)
+                asked.append(Asked(rows, energy, binding))
+    quality, p, noise = quality_by(asked, logits, y, seed)
     if rules is not None and not possible.all():
         rows = np.flatnonzero(~possible)
         at_odds = (rules.broken(table.Y[rows])[:, rules.binds] @ abs(rules.matrix[rules.binds])) > 0

@@ -5,16 +5,26 @@
     right, of a label that is noted       (1 - lost) q / p
     right, of one that is not             (1 - added) (1 - q) / (1 - p)
 
+    moved, of a label that is there       noted as another one of the row, and not itself
+
+What x and the row's other labels say of a note (:func:`enstruct.joint.holes.given_others`) is blind to labels that were moved:
+where rows have one label mostly, a wrong one is the better for it that the right one is missing. What x alone says is not. Where
+most of both rates that x alone shows are gone once the other labels are heeded, labels were moved, as often as the rate of lost
+ones fell, and each may stand for any other (:mod:`enstruct.joint.exchanges`):
+
+    odds that a note is wrong  =  (1 - right) / right  +  moved * m
+
 How many notes are wrong is seen where the model is surest: ``added`` is the share noted of the labels that it holds to be the
 least likely, ``lost`` the share not noted of the likeliest ones, each by counting, as a model's own extremes are surer than they
 are right. The probability of the note alone would take forgotten labels to be as rare as made-up ones, and where labels are rare
 it names unlikely ones that are there before any that is missing. The rates are those of class-conditional noise (Natarajan et al.
 2013); to read them off where a model is surest is due to Liu and Tao (2016). They are estimates: what the model cannot tell
-counts as noise, and where one error comes with another, as where labels were moved, they can be too low.
+counts as noise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,32 +38,58 @@ LEVEL = 1e-9
 """Probabilities that differ by no more are level: p and 1 - (1 - p) differ by rounding."""
 MOST = 0.9
 """Of both rates together: with 1 a note would say nothing."""
+MOSTLY = 0.5
+"""Share of the rates that x alone shows, of lost labels and of added ones, by which the row's other labels must lower both."""
 LEAST_ODDS = 0.01
 """What is left of p, and of 1 - p, beyond the rates: it keeps the order of cells that are surely wrong."""
 
 
 class NoteNoise(NamedTuple):
-    """``added``: of labels that are not there, the share noted all the same; ``lost``: of those that are there, the share not."""
+    """``added``: of labels that are not there, the share noted all the same; ``lost``: of those that are there, the share not;
+    ``moved``: of those, the share noted as another label, 0 where such errors are not most of what there are."""
 
     added: float
     lost: float
+    moved: float = 0.0
 
 
-def quality_of(probability: NDArray[Any], given: NDArray[Any]) -> tuple[NDArray[np.float64], NoteNoise | None]:
+def quality_of(
+    probability: NDArray[Any],
+    given: NDArray[Any],
+    marginals: NDArray[Any] | None = None,
+    exchanges: Callable[[], NDArray[Any]] | None = None,
+) -> tuple[NDArray[np.float64], NoteNoise | None]:
     """(the probability that each given label is right, what notes are wrong), from that of the note: (...,), NaN in holes.
 
-    A note that is certain to be so, or not to be, as by a rule, shows nothing of the others and stays as it is. None where no
-    other is left.
+    A note that is certain to be so, or not to be, as by a rule, shows nothing of the others and stays as it is, unless labels
+    were moved. None where no other is left. ``marginals`` (...,) of the labels by x alone, and ``exchanges``, which gives m
+    (...,): with both, where ``probability`` is by the row's other labels too, it is asked whether labels were moved, and m only
+    if so.
     """
-    out = np.array(probability, dtype=np.float64)
-    open_ = (out > 0) & (out < 1)
-    if not open_.any():
-        return out, None
-    noted = np.asarray(given)[open_] == 1
-    p = np.where(noted, out[open_], 1 - out[open_])
-    noise = note_noise(p, noted)
-    out[open_] = right(p, noted, noise)
+    out, given = np.array(probability, dtype=np.float64), np.asarray(given)
+    open_, noise = (out > 0) & (out < 1), None
+    if open_.any():
+        noted = given[open_] == 1
+        p = np.where(noted, out[open_], 1 - out[open_])
+        noise = note_noise(p, noted)
+        out[open_] = right(p, noted, noise)
+    if marginals is not None and exchanges is not None:
+        told = ~np.isnan(out)
+        moved = moved_share(np.asarray(marginals)[told], given[told] == 1, noise or NoteNoise(0.0, 0.0))
+        if moved > 0:
+            noise = (noise or NoteNoise(0.0, 0.0))._replace(moved=moved)
+            with np.errstate(divide="ignore"):  # what is surely wrong stays so
+                out = 1 / (1 / out + moved * exchanges())
     return out, noise
+
+
+def moved_share(p: NDArray[Any], given: NDArray[Any], noise: NoteNoise) -> float:
+    """From probabilities p of labels by x alone and given labels of 0 and 1, of cells in any order (cells,), and the rates that
+    are left where the row's other labels are heeded."""
+    alone = note_noise(p, given)
+    if noise.lost < (1 - MOSTLY) * alone.lost and noise.added < (1 - MOSTLY) * alone.added:
+        return alone.lost - noise.lost
+    return 0.0
 
 
 def note_noise(p: NDArray[Any], given: NDArray[Any]) -> NoteNoise:

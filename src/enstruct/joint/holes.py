@@ -49,7 +49,7 @@ class Whole:
         """Of rows with holes, so many sweeps over these, under the rules. Whether there are any."""
         if not len(self._some):
             return False
-        for rows in _blocks(self._some, energy):
+        for rows in blocks_of(self._some, energy):
             known = self.y[rows].masked_fill(self._hole[rows], torch.nan)
             problem: Any = ClampedResidual.among_all(energy, energy.prepare(self._logits[rows]), known)
             if self._rules is not None:
@@ -76,7 +76,7 @@ def given_others(energy: ResidualEnergy, logits: Tensor, y: Tensor, seed: int, r
     inverse = torch.zeros(y.shape, dtype=torch.float64)
     for k in range(draws):
         whole.redraw(energy, 1 if k else BURN_IN)
-        for rows in _blocks(torch.arange(len(y)), energy):
+        for rows in blocks_of(torch.arange(len(y)), energy):
             odds = energy.flips(energy.prepare(logits[rows]), whole.y[rows])
             if rules is not None:
                 odds = odds + torch.from_numpy(rule_odds(rules, whole.y[rows].numpy()))
@@ -85,6 +85,7 @@ def given_others(energy: ResidualEnergy, logits: Tensor, y: Tensor, seed: int, r
     return (1 / inverse).masked_fill(hole, torch.nan)
 
 
-def _blocks(rows: Tensor, energy: ResidualEnergy) -> Sequence[Tensor]:
+def blocks_of(rows: Tensor, energy: ResidualEnergy) -> Sequence[Tensor]:
+    """Of these numbers of rows so many at a time that all log-odds of their labels take no more than CELLS numbers."""
     units = 1 if energy.matrix is None else energy.matrix.shape[1]
     return rows.split(max(1, CELLS // (energy.n_labels * units)))

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from enstruct.energies.residual import ResidualEnergy
 from enstruct.joint import Joint
-from enstruct.joint.holes import given_others
 from enstruct.training.residual import refit
 from enstruct.training.residual_candidates import Candidate, Examples
 from enstruct_bench.joint.table import Array
@@ -28,14 +27,3 @@ def joint_of(energy: ResidualEnergy, logits: Array, seed: int) -> Joint:
     with torch.no_grad():
         z = torch.as_tensor(logits, dtype=torch.float32)
         return Joint(energy, energy.prepare(z), torch.sigmoid(z), seed)
-
-
-def quality_of_cells(
-    logits: Array, Y: Array, folds: Folds, energies: Sequence[ResidualEnergy], seed: int = 0
-) -> NDArray[np.float64]:
-    """(rows, labels) p(y_i | x, the others) of the labels as given, Y (rows, labels) of 0 and 1; NaN where unobserved."""
-    out = np.full(Y.shape, np.nan)
-    for fold, energy in zip(folds, energies, strict=True):
-        z, y = (torch.as_tensor(side[fold], dtype=torch.float32) for side in (logits, Y))
-        out[fold] = given_others(energy, z, y, seed).numpy()
-    return out

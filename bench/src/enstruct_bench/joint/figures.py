@@ -6,18 +6,19 @@ import time
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
 from enstruct.data.rows import Rows, as_indicator
 from enstruct.decisions.thresholds import GlobalThreshold
+from enstruct.estimators.label_issues import Asked, quality_by
 from enstruct.estimators.label_noise import quality_of
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.metrics import Counts, rowwise_f1
 from enstruct.metrics.base import ratio
 from enstruct_bench.comparison.results_file import Cell
 from enstruct_bench.joint.cleanlab import cleanlab_quality
-from enstruct_bench.joint.cross_fitted import quality_of_cells
 from enstruct_bench.joint.fitted_estimators import Estimators
 from enstruct_bench.joint.given_others import cross_fitted_given_others
 from enstruct_bench.joint.peak import peak_mib, reset_peak
@@ -138,7 +139,7 @@ def _wrong(name: str, estimators: Estimators, cell: Cell) -> None:
 
 def _quality(name: str, estimators: Estimators, kind: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Of each cell, the lower the more suspect, and which cells are wrong; all but base and cleanlab by shares of lost and added
-    notes that they estimate themselves, as the joint does."""
+    notes that they estimate themselves, as the joint does, and it by those of moved ones too."""
     head, _, base = name.partition(":")
     if head in ALONE:
         Y, wrong = estimators.made_wrong(kind)
@@ -146,7 +147,9 @@ def _quality(name: str, estimators: Estimators, kind: str) -> tuple[NDArray[np.f
         return quality_of(given_probability(p, Y), Y)[0], wrong
     fit, wrong = estimators.noisy(base, kind)
     if head == "joint":
-        return quality_of(quality_of_cells(fit.logits, fit.Y, fit.folds(), fit.energies()), fit.Y)[0], wrong
+        asked = [Asked(fold, energy) for fold, energy in zip(fit.folds(), fit.energies(), strict=True)]
+        logits, y = (torch.as_tensor(side, dtype=torch.float32) for side in (fit.logits, fit.Y))
+        return quality_by(asked, logits, y, 0)[0], wrong
     if head.startswith("cleanlab"):
         return cleanlab_quality(fit.cross_fitted, fit.Y, "adjusted" if head.endswith("adjusted") else "issues"), wrong
     quality = given_probability(fit.cross_fitted, fit.Y)
