@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.joint.problems import all_sets, log_densities, joint_of, random_energy, random_logits
+from tests.joint.problems import all_sets, joint_of, log_densities, random_energy, random_logits
 from tests.joint.test_holes import with_holes
 from tests.rules.rule_truth import holds
 
@@ -14,8 +14,8 @@ L, ROWS = 6, 5
 
 
 def by_enumeration(log_p, y):
-    """(labels,) of one row: ``log_p`` (sets,) of all sets, -inf of those that cannot be; y (labels,), NaN in holes: odds that each
-    label and another one are exchanged, of all ways to fill the holes."""
+    """(labels,) of one row: odds that each label and another one are exchanged, of all ways to fill the holes. ``log_p`` (sets,)
+    of all sets, -inf of those that cannot be; y (labels,), NaN in holes."""
     sets, told = all_sets(L), ~y.isnan()
     p = torch.softmax(log_p, 0)
 

@@ -152,9 +152,7 @@ def _in_file(options: Namespace) -> None:
         lost, added, moved = issues.noise.lost, issues.noise.added, issues.noise.moved
         say(f"of labels that are there about {lost:.1%} seem not to be noted, of absent ones about {added:.2%} to be")
         if moved:
-            say(
-                f"up to {moved:.1%} of labels that are there seem to be noted as other ones, which others of their row can stand for"
-            )
+            say(f"up to {moved:.1%} of labels that are there seem to be noted as other ones")
 
 
 def _examples(options: Namespace) -> Examples:
