@@ -93,7 +93,7 @@ def test_runs_of_another_machine_are_taken_in(collection, monkeypatch, tmp_path)
     assert "By another encoder: frozen-linear: another." in texts_section(tmp_path / "texts-toy.json")
     run(monkeypatch, "--sides", "terms", "--encoder", str(encoder), "--seeds", "1", "--join", "elsewhere.json")
     assert len(json.loads((tmp_path / "texts-toy.json").read_text())["rows"]) == 3
-    with pytest.raises(SystemExit, match=r"holds runs of another few \(None\)"):
+    with pytest.raises(SystemExit, match=r"holds runs of another few, chosen_on \(None\)"):
         run(monkeypatch, "--sides", "terms", "--few", "9", "--seeds", "1", "--join", "elsewhere.json")
     (tmp_path / "elsewhere.sets").rename(tmp_path / "gone")
     (tmp_path / "texts-toy.json").unlink()
@@ -112,8 +112,13 @@ def test_what_is_told_counts_for_nothing(collection):
 
 
 def test_few_documents_and_sides_without_an_encoder(collection, monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setitem(compare.SIDES, "terms", lambda task, own=compare.SIDES["terms"]: asked.append(task) or own(task))
     run(monkeypatch, "--sides", "terms", "--few", "40", "--seeds", "1")
     assert json.loads((tmp_path / "texts-toy.json").read_text())["rows"][0]["documents"] == 40
+    assert [(len(task.train), len(task.validation)) for task in asked] == [(40, 10)]
+    assert not set(asked[0].train.texts) & set(asked[0].validation.texts)
+    assert "40 training documents, a fourth as many to choose on" in texts_section(tmp_path / "texts-toy.json")
     with pytest.raises(SystemExit, match="needs --encoder"):
         run(monkeypatch, "--sides", "adapter", "--few", "40", "--seeds", "1")
     content = json.loads((tmp_path / "texts-toy.json").read_text())

@@ -51,7 +51,7 @@ def test_fasttext(parts):
 def test_transformers_own_trainer(parts, tmp_path, monkeypatch):
     pytest.importorskip("accelerate")
     train, test = parts
-    monkeypatch.setattr(peers, "TRAINER_RATE", 3e-3)
+    monkeypatch.setattr(peers, "TRAINER_RATES", (1e-7, 3e-3))  # of which the second learns
     monkeypatch.setattr(peers, "TRAINER_EPOCHS", 20)
     encoder = TextEncoder(tiny_encoder(tmp_path / "tiny"), tuning="full", max_tokens=16)
     assert right(peers.trainer(encoder, train, test, 0)(test.texts), test.Y) > 0.8

@@ -38,7 +38,8 @@ def texts_section(path: Path) -> str:
     documents = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     shots = content.get("shots")
     few = "" if shots is None else f", drawn until every label has {shots} or all that there are, to choose on among them"
-    held = "a fourth as many" if content.get("few") is None else "a fifth of all that the collection has to train on"
+    of_older = "a fourth as many" if content.get("few") is None else "a fifth of all that the collection has to train on"
+    held = content.get("chosen_on") or of_older
     chosen = {run["side"]: f"{run['base']}; energy {run['energy']}" for run in content["rows"] if "base" in run}
     lines = [
         f"## {content['data']}: texts (`{path.name}`)",

@@ -47,6 +47,8 @@ from enstruct_bench.texts.sides import ON_TERMS, SIDES, Fitted, Task, clipped, i
 METRICS = ("micro-f1", "macro-f1", "subset-accuracy")
 PAIRED = (*METRICS, "half-told")
 """Of which intervals are given. Documents are drawn; labels, of which macro-F1 is a mean, stay."""
+SETTINGS = ("data", "max_tokens", "shots", "few", "chosen_on")
+"""What rows of one file share."""
 Sets = dict[str, sparse.csr_matrix]
 
 
@@ -64,6 +66,12 @@ def shots(Y: NDArray[Any], each: int, seed: int) -> NDArray[np.intp]:
             rows.append(row)
             counts += Y[row]
     return np.sort(np.array(rows))
+
+
+def few_of(train: NDArray[np.intp], held: NDArray[np.intp], few: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """So many of ``train``, and a fourth as many of ``held``: who has few documents has few to choose on."""
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.permutation(train)[:few]), np.sort(rng.permutation(held)[: max(1, few // 4)])
 
 
 def measured(side: str, task: Task, texts: list[str], Y: NDArray[np.uint8]) -> tuple[dict[str, Any], Sets]:
@@ -143,7 +151,9 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, default=None)
     parser.add_argument("--max_tokens", type=int, default=256)
     few = parser.add_mutually_exclusive_group()
-    few.add_argument("--few", type=int, default=None, help="training documents, drawn by the seed (default: all)")
+    few.add_argument(
+        "--few", type=int, default=None, help="documents to train on, drawn by the seed, and a fourth as many to choose on"
+    )
     few.add_argument("--shots", type=int, default=None, help="documents a label to train and to choose on (default: all)")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--join", type=Path, nargs="+", default=[], help="files of such runs, whose rows are taken in")
@@ -158,7 +168,8 @@ def main() -> None:
     options.left_out = [side for side in options.sides.split(",") if not is_there(side)]
     if options.left_out:
         print(f"left out, as what they need is not installed: {', '.join(options.left_out)}", file=sys.stderr)
-    settings = {name: getattr(options, name) for name in ("data", "max_tokens", "shots", "few")}
+    options.chosen_on = None if options.few is None else "a fourth as many"  # of older files of few documents it was far more
+    settings = {name: getattr(options, name) for name in SETTINGS}
     try:
         rows = kept_rows(options.out, **settings)
     except EnstructError as error:
@@ -179,7 +190,7 @@ def main() -> None:
             there = np.arange(len(collection.train)) if options.shots is None else shots(collection.train.Y, options.shots, seed)
             train, held = (there[part] for part in holdout(as_indicator(collection.train.Y[there]), 0.2, seed))
             if options.few is not None:
-                train = np.sort(np.random.default_rng(seed).permutation(train)[: options.few])
+                train, held = few_of(train, held, options.few, seed)
             learnt, judged = (collection.train.take(part) for part in (train, held))
             task = Task(learnt, judged, options.encoder, options.max_tokens, seed, options.device)
             row, sets = measured(side, task, collection.test.texts, collection.test.Y)
@@ -205,7 +216,7 @@ def joined(other: Path, options: argparse.Namespace, rows: list[dict[str, Any]],
     """The rows of another file that these lack, their label sets copied; each says which encoder it read, where that is another
     one than this run's. SystemExit where it is of other data or documents."""
     content = read_record(other, {"rows": [dict], "data": str}, "no file of these runs")
-    for name in ("data", "max_tokens", "shots", "few"):
+    for name in SETTINGS:
         if content.get(name) != getattr(options, name):
             raise SystemExit(f"{other} is of {name}={content.get(name)!r}, and this run of {getattr(options, name)!r}.")
     there = {(row["side"], row["seed"]) for row in rows}
@@ -231,6 +242,7 @@ def _write(options: argparse.Namespace, rows: list[dict[str, Any]], folder: Path
         "max_tokens": options.max_tokens,
         "shots": options.shots,
         "few": options.few,
+        "chosen_on": options.chosen_on,
         "left_out": options.left_out,
         "rows": rows,
         "differences": {name: differences(folder, rows, options.data, name) for name in references},
