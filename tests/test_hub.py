@@ -84,6 +84,13 @@ def test_a_card_is_of_the_model_beside_it_unless_it_is_its_owners(blocks, tmp_pa
     assert (tmp_path / "README.md").read_text() == own
 
 
+@pytest.mark.parametrize("name", ["somebody/nothing", "no/such/folder"])
+def test_names_that_no_hub_knows(name, tmp_path):
+    with pytest.raises(ModelFileError, match=f"'{name}' is no folder here, and no hub gave") as failure:
+        HubModel.from_pretrained(name, local_files_only=True, cache_dir=tmp_path)
+    assert len(str(failure.value)) <= 300
+
+
 def test_folders_that_hold_no_model(tmp_path):
     with pytest.raises(ModelFileError, match="not an enstruct model folder"):
         load(tmp_path)

@@ -29,6 +29,7 @@ from enstruct.estimators.persistence import AUTOMATIC, HEADER, JOINT, read_heade
 
 try:
     from huggingface_hub import ModelCard, ModelCardData, ModelHubMixin, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 except ImportError as error:
     raise MissingExtraError(f"A hub needs huggingface_hub ({error}): pip install 'enstruct[hub]'.") from error
 
@@ -89,15 +90,21 @@ class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-predict
     ) -> Self:
         place = Path(model_id)
         if not place.is_dir():
-            fetched = snapshot_download(
-                model_id,
-                revision=revision,
-                cache_dir=cache_dir,
-                force_download=force_download,
-                local_files_only=local_files_only,
-                token=token,
-                allow_patterns=[f"{FOLDER}/*"],
-            )
+            try:
+                fetched = snapshot_download(
+                    model_id,
+                    revision=revision,
+                    cache_dir=cache_dir,
+                    force_download=force_download,
+                    local_files_only=local_files_only,
+                    token=token,
+                    allow_patterns=[f"{FOLDER}/*"],
+                )
+            except (HfHubHTTPError, HFValidationError, OSError) as error:
+                reason = str(error).strip().splitlines()[0]
+                raise ModelFileError(
+                    f"{model_id!r:.80} is no folder here, and no hub gave a model of that name: {reason:.150}"
+                ) from error
             place = Path(fetched)
         return cls(load(place / FOLDER, **code))
 
