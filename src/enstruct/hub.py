@@ -29,7 +29,7 @@ from enstruct.estimators.persistence import AUTOMATIC, HEADER, JOINT, read_heade
 
 try:
     from huggingface_hub import ModelCard, ModelCardData, ModelHubMixin, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 except ImportError as error:
     raise MissingExtraError(f"A hub needs huggingface_hub ({error}): pip install 'enstruct[hub]'.") from error
 
@@ -77,6 +77,18 @@ class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-predict
             card.unlink()  # the mixin writes one where there is none
 
     @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **settings: Any) -> Self:
+        """As huggingface_hub has it. ModelFileError for what is neither a model's folder nor on a hub."""
+        try:
+            return super().from_pretrained(pretrained_model_name_or_path, **settings)
+        except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
+            reason = str(error).strip().splitlines()[0]
+            name = str(pretrained_model_name_or_path)
+            raise ModelFileError(
+                f"{name!r:.80} is no folder here, and no hub gave a model of that name: {reason:.150}"
+            ) from error
+
+    @classmethod
     def _from_pretrained(
         cls,
         *,
@@ -90,21 +102,15 @@ class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-predict
     ) -> Self:
         place = Path(model_id)
         if not place.is_dir():
-            try:
-                fetched = snapshot_download(
-                    model_id,
-                    revision=revision,
-                    cache_dir=cache_dir,
-                    force_download=force_download,
-                    local_files_only=local_files_only,
-                    token=token,
-                    allow_patterns=[f"{FOLDER}/*"],
-                )
-            except (HfHubHTTPError, HFValidationError, OSError) as error:
-                reason = str(error).strip().splitlines()[0]
-                raise ModelFileError(
-                    f"{model_id!r:.80} is no folder here, and no hub gave a model of that name: {reason:.150}"
-                ) from error
+            fetched = snapshot_download(
+                model_id,
+                revision=revision,
+                cache_dir=cache_dir,
+                force_download=force_download,
+                local_files_only=local_files_only,
+                token=token,
+                allow_patterns=[f"{FOLDER}/*"],
+            )
             place = Path(fetched)
         return cls(load(place / FOLDER, **code))
 
