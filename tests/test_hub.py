@@ -86,9 +86,20 @@ def test_a_card_is_of_the_model_beside_it_unless_it_is_its_owners(blocks, tmp_pa
 
 @pytest.mark.parametrize("name", ["somebody/nothing", "no/such/folder"])
 def test_names_that_no_hub_knows(name, tmp_path):
-    with pytest.raises(ModelFileError, match=f"'{name}' is no folder here, and no hub gave") as failure:
+    with pytest.raises(ModelFileError, match=f"'{name}' is no folder here and came from no hub") as failure:
         HubModel.from_pretrained(name, local_files_only=True, cache_dir=tmp_path)
     assert len(str(failure.value)) <= 300
+
+
+def test_a_model_that_was_fetched_is_found_offline(blocks, tmp_path, monkeypatch):
+    model, _ = labels(blocks)
+    cached = tmp_path / "models--some--body" / "snapshots" / ("0" * 40)
+    HubModel(model).save_pretrained(cached)
+    refs = tmp_path / "models--some--body" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("0" * 40)
+    back = HubModel.from_pretrained("some/body", local_files_only=True, cache_dir=tmp_path)
+    assert type(back.model) is type(model)
 
 
 def test_folders_that_hold_no_model(tmp_path):

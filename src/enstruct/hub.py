@@ -77,15 +77,35 @@ class HubModel(ModelHubMixin, library_name="enstruct", tags=["structured-predict
             card.unlink()  # the mixin writes one where there is none
 
     @classmethod
-    def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **settings: Any) -> Self:
-        """As huggingface_hub has it. ModelFileError for what is neither a model's folder nor on a hub."""
+    def from_pretrained(
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        *,
+        force_download: bool = False,
+        token: str | bool | None = None,
+        cache_dir: Path | str | None = None,
+        local_files_only: bool = False,
+        revision: str | None = None,
+        **code: Any,
+    ) -> Self:
+        """As huggingface_hub has it, without its config.json, which models here have not: a model that was fetched is found again
+        offline. ModelFileError for what is neither a model's folder nor to be had from a hub."""
+        name = str(pretrained_model_name_or_path)
         try:
-            return super().from_pretrained(pretrained_model_name_or_path, **settings)
+            return cls._from_pretrained(
+                model_id=name,
+                revision=revision,
+                cache_dir=cache_dir,
+                force_download=force_download,
+                local_files_only=local_files_only,
+                token=token,
+                **code,
+            )
         except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
-            reason = str(error).strip().splitlines()[0]
-            name = str(pretrained_model_name_or_path)
+            reason = [*str(error).strip().splitlines(), type(error).__name__][0]
             raise ModelFileError(
-                f"{name!r:.80} is no folder here, and no hub gave a model of that name: {reason:.150}"
+                f"{name!r:.80} is no folder here and came from no hub ({reason:.110}): check its name, `hf auth login` for "
+                "one that is private, and that hubs can be reached."
             ) from error
 
     @classmethod

@@ -23,7 +23,7 @@ from enstruct.data.hierarchy import Hierarchy
 from enstruct.decisions.choose import make_rule
 from enstruct.decisions.expected_f1 import decode
 from enstruct.errors import ConfigError, DataError, ModelFileError
-from enstruct.estimators import bases, joint
+from enstruct.estimators import bases, joint, persistence
 from enstruct.estimators.bases import ObservedBase
 from enstruct.estimators.cross_fitting import cross_fit
 from enstruct.estimators.network_classifier import NetworkClassifier
@@ -829,3 +829,13 @@ def test_sets_by_every_rule_given_what_is_known(rows):
     for asked in ({"known": known}, {"risks": ["hamming"]}):
         with pytest.raises(ConfigError, match="answered by a joint distribution"):
             network.predict_by_rule(X[:20], **asked)
+
+
+def test_files_of_older_versions_have_no_bounds_of_logits(fitted, rows, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "m")
+    read = persistence.Weights.read
+    bounds = ("energy/lowest", "energy/highest")
+    monkeypatch.setattr(persistence.Weights, "read", lambda self: {k: v for k, v in read(self).items() if k not in bounds})
+    old = JointMultiLabelClassifier.load(tmp_path / "m")
+    assert np.isinf(old.energy_.lowest.numpy()).all()
+    assert np.array_equal(old.predict_proba(rows[0][500:520]), fitted.predict_proba(rows[0][500:520]))

@@ -120,30 +120,52 @@ def sure(lost, added, n=2000):
     return p, noted
 
 
+def by_others(p, noted, lost, added):
+    """``p`` with such shares of the wrong notes among the surest cells left."""
+    q = p.copy()
+    for wrong, share in ((np.flatnonzero((p > 0.5) & (noted == 0)), lost), (np.flatnonzero((p < 0.5) & (noted == 1)), added)):
+        told = wrong[round(share * len(wrong)) :]
+        q[told] = 1 - q[told]  # what is noted there is what the other labels say
+    return q
+
+
 def test_labels_were_moved_where_most_of_both_rates_is_gone_by_the_others():
     p, noted = sure(lost=0.02, added=0.02)  # 40 of each, of the 50 likeliest and 200 least likely cells
     alone = note_noise(p, noted)
     assert alone.lost > 0.5
-    for share, moved in ((0.0, True), (0.49, True), (0.51, False)):
-        left = NoteNoise(share * alone.added, share * alone.lost)
-        assert moved_share(p, noted, left) == pytest.approx((1 - share) * alone.lost if moved else 0.0)
-    assert moved_share(p, noted, NoteNoise(0.51 * alone.added, 0.0)) == 0
-    assert moved_share(p, noted, NoteNoise(0.0, 0.51 * alone.lost)) == 0
+    for lost, added, moved in ((0.0, 0.0, True), (0.4, 0.4, True), (0.6, 0.4, False), (0.4, 0.6, False)):
+        q = by_others(p, noted, lost, added)
+        fell = alone.lost - note_noise(q, noted).lost
+        assert moved_share(p, q, noted) == pytest.approx(fell if moved else 0.0)
+        assert fell > 0.2
+
+
+def test_a_few_labels_that_x_is_wrong_about_were_not_moved():
+    p, noted = sure(lost=0.0015, added=0.02)  # three of the fifty likeliest
+    q = by_others(p, noted, 0.0, 0.0)
+    assert note_noise(q, noted).lost < 0.5 * note_noise(p, noted).lost
+    assert moved_share(p, q, noted) == 0
 
 
 def test_quality_of_moved_labels_adds_the_odds_of_exchanges():
-    p, noted = sure(lost=0.02, added=0.02)
-    probability = np.full(len(p), 0.999)
-    probability[:3], probability[3] = (0.4, 1.0, np.nan), 0.0
-    probability[2], exchanges = np.nan, np.linspace(0.0, 9.0, len(p))
+    """Rows of two labels, one of each side."""
+    p, noted = (one.reshape(2, -1).T for one in sure(lost=0.02, added=0.02))
+    q, m = by_others(p.T.ravel(), noted.T.ravel(), 0.0, 0.0).reshape(2, -1).T, np.linspace(0.0, 9.0, 4000).reshape(-1, 2)
+    probability = np.where(noted == 1, q, 1 - q)
+    probability[0], probability[1] = (np.nan, 1.0), (0.0, 0.9)
     alone, noise = quality_of(probability, noted)
-    quality, moved = quality_of(probability, noted, p, lambda: exchanges)
-    assert moved == noise._replace(moved=note_noise(np.delete(p, 2), np.delete(noted, 2)).lost - noise.lost)
-    odds = (1 - alone[4:]) / alone[4:] + moved.moved * exchanges[4:]
-    np.testing.assert_allclose(quality[4:], 1 / (1 + odds))
-    assert quality[1] == pytest.approx(1 / (1 + moved.moved * exchanges[1]))  # certain by the others, and no more than that
-    assert np.isnan(quality[2])
-    assert quality[3] == 0
+    quality, of_moved = quality_of(probability, noted, p, lambda: m)
+    moved = of_moved.moved
+    assert of_moved == noise._replace(moved=moved)
+    assert 0.4 < moved < 0.9
+    rivals = np.maximum((noted == 0).sum(1, keepdims=True), 1)
+    of_exchanges = np.where(noted == 1, 1 / right(1 / (1 + m), 1, NoteNoise(moved / rivals, moved)) - 1, m * moved / rivals)
+    np.testing.assert_allclose(quality[2:], 1 / (1 / alone[2:] + of_exchanges[2:]))
+    assert quality[0, 1] == pytest.approx(1 / (1 + of_exchanges[0, 1]))  # certain by the others, and no more than that
+    assert np.isnan(quality[0, 0])
+    assert quality[1, 0] == 0
+    nothing = np.full((2, 2), np.nan)
+    assert quality_of(nothing, nothing, nothing, lambda: pytest.fail("asked"))[1] is None
 
 
 def test_exchanges_are_not_asked_for_where_nothing_was_moved():

@@ -6,6 +6,7 @@ from tests.joint.problems import all_sets, joint_of, log_densities, random_energ
 from tests.joint.test_holes import with_holes
 from tests.rules.rule_truth import holds
 
+from enstruct.estimators.label_noise import moved_odds
 from enstruct.joint import holes
 from enstruct.joint.exchanges import exchange_odds
 from enstruct.rules import Exactly, Implies, RuleSystem, Soft
@@ -51,6 +52,33 @@ def test_of_whole_sets_and_of_sets_with_holes(terms, monkeypatch):
     observed = with_holes(y, 0.4)
     wanted = exact(energy, logits, observed)
     torch.testing.assert_close(exchange_odds(energy, logits, observed, 0), wanted, atol=0.05, rtol=0.1, equal_nan=True)
+
+
+def test_what_is_moved_by_its_rate_is_as_often_wrong():
+    """Rows of one label, which a tenth of are noted as any other one: by Bayes, and by the odds of exchanges."""
+    n, n_labels, moved = 20_000, 8, 0.1
+    draws = torch.Generator().manual_seed(0)
+    q = torch.softmax(2 * torch.randn(n, n_labels, generator=draws), 1)
+    there = torch.multinomial(q, 1, generator=draws).squeeze(1)
+    away = (there + torch.randint(1, n_labels, (n,), generator=draws)) % n_labels
+    noted = torch.where(torch.rand(n, generator=draws) < moved, away, there)
+    p = (1 - moved) * q + moved / (n_labels - 1) * (1 - q)  # of the note, as a model learns it
+    y = torch.eye(n_labels)[noted]
+    plain = random_energy(n_labels, pairs=False, scale=0.0)
+    with torch.no_grad():
+        plain.slope.fill_(1.0)
+    m = exchange_odds(plain, p.log(), y, 0)  # logits of labels of which one is there
+    odds = torch.from_numpy(moved_odds(m.numpy(), y.numpy(), moved))
+    bayes = (1 - moved) * q[torch.arange(n), noted] / p[torch.arange(n), noted]
+    quality = 1 / (1 + odds[torch.arange(n), noted])
+    assert ((quality - bayes).abs() < 0.011).all()  # at nothing what is left keeps the order
+    for low, high in ((0.0, 0.5), (0.5, 0.8), (0.8, 0.95), (0.95, 1.0)):
+        some = (quality > low) & (quality < high)
+        assert some.sum() > 300
+        assert float((noted == there)[some].double().mean()) == pytest.approx(float(quality[some].mean()), abs=0.03)
+    other = torch.where(noted == 0, 1, 0)  # one that is not noted
+    claimed = odds[torch.arange(n), other] / (1 + odds[torch.arange(n), other])
+    assert float((other == there).double().mean()) == pytest.approx(float(claimed.mean()), abs=0.01)
 
 
 def test_under_rules_that_no_single_label_could_change():

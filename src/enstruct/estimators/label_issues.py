@@ -42,9 +42,9 @@ TEMPERATURE = 0.1
 @dataclass(frozen=True)
 class LabelIssues:
     """``quality`` (rows, labels) in [0, 1], how likely each given label is right, NaN where nothing was given; ``probability``
-    (rows, labels), p of each label as given, by x and the row's other labels, from which ``quality`` is; ``classes`` (labels,)
-    their names or numbers; ``noise``: an estimate of what share of labels that are there was not noted, or as another one, and of
-    absent ones was, None where rows have one label each."""
+    (rows, labels), p of each label as given, by x and the row's other labels, from which ``quality`` is, and from exchanges of
+    two labels where they were moved; ``classes`` (labels,) their names or numbers; ``noise``: an estimate of what share of labels
+    that are there was not noted, or as another one, and of absent ones was, None where rows have one label each."""
 
     quality: NDArray[np.float64]
     probability: NDArray[np.float64]
@@ -151,8 +151,10 @@ def quality_by(
             out[rows] = what(energy, logits[rows], y[rows], seed, rules).numpy()
         return out
 
-    p = by(given_others)
-    quality, noise = quality_of(p, y.numpy(), expit(logits.numpy().astype(np.float64)), lambda: by(exchange_odds))
+    p, marginals = by(given_others), expit(logits.numpy().astype(np.float64))
+    hang_together = any(energy.coupled or rules is not None for _, energy, rules in asked)
+    exchanges = (lambda: by(exchange_odds)) if hang_together else None
+    quality, noise = quality_of(p, y.numpy(), marginals, exchanges)
     return quality, p, noise
 
 

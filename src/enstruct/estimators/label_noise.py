@@ -5,14 +5,20 @@
     right, of a label that is noted       (1 - lost) q / p
     right, of one that is not             (1 - added) (1 - q) / (1 - p)
 
-    moved, of a label that is there       noted as another one of the row, and not itself
+    moved, of a label that is there       noted as one that the row has not, and not itself
 
 What x and the row's other labels say of a note (:func:`enstruct.joint.holes.given_others`) is blind to labels that were moved:
 where rows have one label mostly, a wrong one is the better for it that the right one is missing. What x alone says is not. Where
-most of both rates that x alone shows are gone once the other labels are heeded, labels were moved, as often as the rate of lost
-ones fell, and each may stand for any other (:mod:`enstruct.joint.exchanges`):
+most of both rates that x alone shows are gone once the other labels are heeded, by more than chance, labels are taken to have
+been moved as often as the rate of lost ones fell, each to any of those that its row has not. Of m, the odds that a label and
+another one are exchanged (:mod:`enstruct.joint.exchanges`), comes then how likely a note stands for another:
 
-    odds that a note is wrong  =  (1 - right) / right  +  moved * m
+    right, of a label that is noted       as above, with p = 1 / (1 + m), lost = moved and added = moved / rivals
+    wrong, of one that is not             odds m moved / rivals             rivals: labels that are not noted in the row
+
+whose odds to be wrong are added to those of single notes.
+
+It is an upper estimate: what x alone cannot tell, or what the energy makes better of it, counts as moved too.
 
 How many notes are wrong is seen where the model is surest: ``added`` is the share noted of the labels that it holds to be the
 least likely, ``lost`` the share not noted of the likeliest ones, each by counting, as a model's own extremes are surer than they
@@ -40,13 +46,15 @@ MOST = 0.9
 """Of both rates together: with 1 a note would say nothing."""
 MOSTLY = 0.5
 """Share of the rates that x alone shows, of lost labels and of added ones, by which the row's other labels must lower both."""
+BEYOND_CHANCE = 2.0
+"""Standard errors of the rate of lost labels by which they must lower it."""
 LEAST_ODDS = 0.01
 """What is left of p, and of 1 - p, beyond the rates: it keeps the order of cells that are surely wrong."""
 
 
 class NoteNoise(NamedTuple):
     """``added``: of labels that are not there, the share noted all the same; ``lost``: of those that are there, the share not;
-    ``moved``: of those, the share noted as another label, 0 where such errors are not most of what there are."""
+    ``moved``: of those, the share that seems to be noted as another label, 0 where most errors are of other kinds."""
 
     added: float
     lost: float
@@ -61,10 +69,10 @@ def quality_of(
 ) -> tuple[NDArray[np.float64], NoteNoise | None]:
     """(the probability that each given label is right, what notes are wrong), from that of the note: (...,), NaN in holes.
 
-    A note that is certain to be so, or not to be, as by a rule, shows nothing of the others and stays as it is, unless labels
-    were moved. None where no other is left. ``marginals`` (...,) of the labels by x alone, and ``exchanges``, which gives m
-    (...,): with both, where ``probability`` is by the row's other labels too, it is asked whether labels were moved, and m only
-    if so.
+    A note that is certain to be so, or not to be, as by a rule, shows nothing of the others, and is as likely right as it says
+    unless labels were moved. None where no other is left and none was moved. ``marginals`` (...,) of the labels by x alone, and
+    ``exchanges``, which gives m (...,): with both, of (rows, labels), where ``probability`` is by the row's other labels too, it
+    is asked whether labels were moved, and m only if so.
     """
     out, given = np.array(probability, dtype=np.float64), np.asarray(given)
     open_, noise = (out > 0) & (out < 1), None
@@ -73,23 +81,32 @@ def quality_of(
         p = np.where(noted, out[open_], 1 - out[open_])
         noise = note_noise(p, noted)
         out[open_] = right(p, noted, noise)
-    if marginals is not None and exchanges is not None:
-        told = ~np.isnan(out)
-        moved = moved_share(np.asarray(marginals)[told], given[told] == 1, noise or NoteNoise(0.0, 0.0))
+    told = ~np.isnan(out)
+    if marginals is not None and exchanges is not None and told.any():
+        there, q = given[told] == 1, np.asarray(probability, dtype=np.float64)[told]
+        moved = moved_share(np.asarray(marginals)[told], np.where(there, q, 1 - q), there)
         if moved > 0:
             noise = (noise or NoteNoise(0.0, 0.0))._replace(moved=moved)
             with np.errstate(divide="ignore"):  # what is surely wrong stays so
-                out = 1 / (1 / out + moved * exchanges())
+                out = 1 / (1 / out + moved_odds(exchanges(), given, moved))
     return out, noise
 
 
-def moved_share(p: NDArray[Any], given: NDArray[Any], noise: NoteNoise) -> float:
-    """From probabilities p of labels by x alone and given labels of 0 and 1, of cells in any order (cells,), and the rates that
-    are left where the row's other labels are heeded."""
-    alone = note_noise(p, given)
-    if noise.lost < (1 - MOSTLY) * alone.lost and noise.added < (1 - MOSTLY) * alone.added:
-        return alone.lost - noise.lost
-    return 0.0
+def moved_share(alone: NDArray[Any], by_others: NDArray[Any], given: NDArray[Any]) -> float:
+    """From probabilities of labels by x alone, and by the row's other labels too, and given labels of 0 and 1, of cells in any
+    order (cells,)."""
+    before, after = note_noise(alone, given), note_noise(by_others, given)
+    error = (before.lost * (1 - before.lost) / _number(LIKELIEST, float(alone.sum()))) ** 0.5
+    fell, added_fell = before.lost - after.lost, before.added - after.added
+    mostly = fell > MOSTLY * before.lost and added_fell > MOSTLY * before.added
+    return fell if mostly and fell > BEYOND_CHANCE * error else 0.0
+
+
+def moved_odds(m: NDArray[Any], given: NDArray[Any], moved: float) -> NDArray[np.float64]:
+    """(rows, labels) that each given label is wrong as it was moved, or another was moved from it; m (rows, labels)."""
+    rate = moved / np.maximum((given == 0).sum(-1, keepdims=True), 1)
+    noted = right(1 / (1 + m), np.ones(np.shape(m)), NoteNoise(rate, moved))
+    return np.where(given == 1, 1 / noted - 1, rate * m)
 
 
 def note_noise(p: NDArray[Any], given: NDArray[Any]) -> NoteNoise:
@@ -109,7 +126,7 @@ def _number(share: float, cells: float) -> int:
 
 
 def right(p: NDArray[Any], given: NDArray[Any], noise: NoteNoise) -> NDArray[np.float64]:
-    """(...,) probability that each given label of 0 or 1 is right, p (...,) that it is noted."""
+    """(...,) probability that each given label of 0 or 1 is right, p (...,) that it is noted. Rates may be arrays."""
     p = np.asarray(p, dtype=np.float64)
     apart = 1 - noise.added - noise.lost
     there = np.maximum((p - noise.added) / apart, LEAST_ODDS * p)

@@ -19,7 +19,7 @@ SETTLED = 50.0
 
 
 def rule_odds(system: RuleSystem, Y: NDArray[Any]) -> NDArray[np.float32]:
-    """(rows, labels) of whole label sets Y (rows, labels) that keep what binds."""
+    """(rows, labels) of whole label sets Y (rows, labels), which keep what binds where odds are to be those of a distribution."""
     Y = np.asarray(Y, dtype=np.float32)
     reach = np.asarray(system.matrix @ Y.T, dtype=np.float32).T - system.least.astype(np.float32)  # (rows, inequalities)
     weight = np.where(system.binds, SETTLED, system.weight).astype(np.float32)
