@@ -9,9 +9,10 @@
 
 What x and the row's other labels say of a note (:func:`enstruct.joint.holes.given_others`) is blind to labels that were moved:
 where rows have one label mostly, a wrong one is the better for it that the right one is missing. What x alone says is not. Where
-most of both rates that x alone shows are gone once the other labels are heeded, by more than chance, labels are taken to have
-been moved as often as the rate of lost ones fell, each to any of those that its row has not. Of m, the odds that a label and
-another one are exchanged (:mod:`enstruct.joint.exchanges`), comes then how likely a note stands for another:
+x is mostly right where it is surest, and most of both rates that it shows are gone once the other labels are heeded, by more than
+chance, labels are taken to have been moved as often as the rate of lost ones fell, each to any of those that its row has not. Of
+m, the odds that a label and another one are exchanged (:mod:`enstruct.joint.exchanges`), comes then how likely a note stands for
+another:
 
     right, of a label that is noted       as above, with p = 1 / (1 + m), lost = moved and added = moved / rivals
     wrong, of one that is not             odds m moved / rivals             rivals: labels that are not noted in the row
@@ -48,6 +49,8 @@ MOSTLY = 0.5
 """Share of the rates that x alone shows, of lost labels and of added ones, by which the row's other labels must lower both."""
 BEYOND_CHANCE = 2.0
 """Standard errors of the rate of lost labels by which they must lower it."""
+TOO_LITTLE = 1 / 3
+"""Share lost of the labels that x is surest of from which on it says too little of any to tell."""
 LEAST_ODDS = 0.01
 """What is left of p, and of 1 - p, beyond the rates: it keeps the order of cells that are surely wrong."""
 
@@ -99,7 +102,7 @@ def moved_share(alone: NDArray[Any], by_others: NDArray[Any], given: NDArray[Any
     error = (before.lost * (1 - before.lost) / _number(LIKELIEST, float(alone.sum()))) ** 0.5
     fell, added_fell = before.lost - after.lost, before.added - after.added
     mostly = fell > MOSTLY * before.lost and added_fell > MOSTLY * before.added
-    return fell if mostly and fell > BEYOND_CHANCE * error else 0.0
+    return fell if mostly and fell > BEYOND_CHANCE * error and before.lost < TOO_LITTLE else 0.0
 
 
 def moved_odds(m: NDArray[Any], given: NDArray[Any], moved: float) -> NDArray[np.float64]:
