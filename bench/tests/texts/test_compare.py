@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,6 +110,22 @@ def test_what_is_told_counts_for_nothing(collection):
     p = np.full(Y.shape, 0.01)
     answer = compare._half_told(sides.Fitted(lambda _: p), collection.test.texts, p, told)
     assert not answer.toarray()[~np.isnan(told)].any()
+
+
+def test_told_labels_that_a_joint_never_saw_are_not_told_to_it(collection):
+    Y, asked = collection.test.Y, []
+    told = told_share(Y.astype(np.float32), random_order(Y.shape, 0), 0.5)
+    constants = np.full(Y.shape[1], np.nan)
+    constants[0] = 0.0
+    joint = SimpleNamespace(
+        constants_=constants, predict_proba=lambda texts, known: asked.append(known) or np.full(Y.shape, 0.01)
+    )
+    compare._half_told(sides.Fitted(lambda _: None, joint), collection.test.texts, np.full(Y.shape, 0.01), told)
+    there = told[:, 0] == 1
+    assert there.any()
+    assert np.isnan(asked[0][there, 0]).all()
+    assert np.array_equal(asked[0][:, 1:], told[:, 1:], equal_nan=True)
+    assert np.array_equal(asked[0][~there, 0], told[~there, 0], equal_nan=True)
 
 
 def test_few_documents_and_sides_without_an_encoder(collection, monkeypatch, tmp_path):

@@ -107,8 +107,9 @@ def measured(side: str, task: Task, texts: list[str], Y: NDArray[np.uint8]) -> t
 
 def _half_told(fitted: Fitted, texts: list[str], p: NDArray[Any], told: NDArray[Any]) -> sparse.csr_matrix:
     """Answers on the labels that are not told, nothing on the others."""
-    if fitted.joint is not None:
-        p = fitted.joint.predict_proba(texts, known=told)
+    if fitted.joint is not None:  # which refuses what no row that it learnt from had, as few documents lack labels
+        never = fitted.joint.constants_ == 1 - told
+        p = fitted.joint.predict_proba(texts, known=np.where(never, np.nan, told))
     p = np.where(np.isnan(told), p, told)
     return _asked(ExpectedF1(allow_empty=True).predict(p).toarray(), told)
 
