@@ -91,7 +91,7 @@ def test_names_that_no_hub_knows(name, tmp_path):
     assert len(str(failure.value)) <= 300
 
 
-def test_a_model_that_was_fetched_is_found_offline(blocks, tmp_path, monkeypatch):
+def test_a_model_that_was_fetched_is_found_offline(blocks, tmp_path):
     model, _ = labels(blocks)
     cached = tmp_path / "models--some--body" / "snapshots" / ("0" * 40)
     HubModel(model).save_pretrained(cached)

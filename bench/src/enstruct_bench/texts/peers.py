@@ -38,7 +38,7 @@ Marginals = Callable[[list[str]], Any]
 """Texts -> (texts, labels)."""
 WORD_PAIRS, FASTTEXT_EPOCHS, FASTTEXT_RATE = 2, 50, 0.5
 TRAINER_EPOCHS, TRAINER_BATCH, TRAINER_RATES = 6, 16, (5e-5, 5e-4)
-"""Rates: its own, at which in hundreds of steps a new head hardly says more than how frequent labels are, and a larger one."""
+"""Rates: its own, and a larger one, since few documents make few steps."""
 PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0)
 """C of linear models, which is chosen by micro-F1 on validation documents, as that of our own is chosen there."""
 PAIRS_A_TEXT, PAIR_BATCH, PAIR_RATE = 4, 16, 2e-5
