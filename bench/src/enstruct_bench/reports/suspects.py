@@ -20,7 +20,8 @@ def suspects_section(path: Path) -> str:
         f"## {content['data']}: suspects among given labels (`{path.name}`)",
         "",
         f"Texts by {content['encoder'] or 'terms'}. Average precision, in percent, of planted wrong cells: by "
-        "find_label_issues (x and the other labels), by the base's p(label | x), by cleanlab from the same marginals. Δ: the joint above "
+        "find_label_issues (x and the other labels), by the base's p(label | x), by cleanlab from the same marginals. "
+        "Δ: the joint above "
         f"each, 95% by bootstrap over documents. {where_it_ran(content['environment'])}",
     ]
     if planted:
