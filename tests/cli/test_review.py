@@ -86,6 +86,7 @@ def test_rows_are_those_of_the_file(table, found, capsys):
         (["--out", "s.txt"], "name it FILE.csv"),
         (["--out", "s.csv", "--top", "0"], "top must be a whole number from 1 on"),
         (["--out", "s.csv", "--base", "seal-nce"], "--base auto"),
+        (["--out", "s.csv", "--folds", "1"], "folds=1 leaves a fifth of the rows out"),
     ],
 )
 def test_what_cannot_be_reviewed(options, message, table, found, capsys):

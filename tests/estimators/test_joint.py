@@ -628,7 +628,7 @@ def test_a_base_of_ones_own_is_passed_to_load(rows, tmp_path):
         ({"base": "extra-tree"}, ConfigError, "extra-trees"),
         ({"base": RidgeClassifier()}, ConfigError, "gives no probabilities"),
         ({"base": 3}, ConfigError, "base= is 'auto'"),
-        ({"folds": 1}, ConfigError, "folds"),
+        ({"folds": 0}, ConfigError, "folds"),
         ({"metric": "f1"}, ConfigError, "metric"),
         ({"decision": "bayes"}, ConfigError, "decision"),
     ],

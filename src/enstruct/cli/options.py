@@ -179,7 +179,10 @@ def add_base(parser: Parser, default: str | None, text: str) -> None:
     parser.add_argument("--base", type=str | None, default=default, help=text)
     parser.add_argument("--minutes", type=float | None, default=None, help="of --base auto: to try models in (default: 3)")
     parser.add_argument(
-        "--folds", type=int | None, default=None, help="of --base: parts of the rows, each left out once (default: 5)"
+        "--folds",
+        type=int | None,
+        default=None,
+        help="of --base: parts of the rows, each left out once; 1: a fifth alone (default: 5)",
     )
     parser.add_argument("--workers", type=int | None, default=None, help="of --base: folds fitted side by side (default: 1)")
 

@@ -20,6 +20,7 @@ from enstruct.data.tables.read import column_names
 from enstruct.errors import ConfigError
 from enstruct.estimators import find_label_issues
 from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.estimators.left_out import check_each_left_out
 from enstruct.files import replace_file
 from enstruct.validation import check_whole
 from enstruct.workbench.contents import Contents
@@ -161,6 +162,8 @@ def _examples(options: Namespace) -> Examples:
 
 
 def _settings(options: Namespace) -> dict[str, Any]:
+    if options.folds is not None:
+        check_each_left_out(options.folds)
     return {**shared.joint_parameters(options), **shared.encoder_of(options), "random_state": options.seed}
 
 

@@ -162,6 +162,7 @@ class EnergyEstimator(SavedEstimator):
             patience=int(patience),
             tol=self.tol,
             schedule=schedule,
+            average=schedule == "plateau" and not passes and bool(getattr(self, "average", False)),
         )
 
     def _batch_size(self, n_rows: int, passes: bool = False) -> int:

@@ -15,7 +15,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from enstruct.data.rows import Rows, as_indicator
-from enstruct.data.splits import stratified_folds
 from enstruct.decisions.choose import check_one_rule
 from enstruct.decisions.expected_f1 import ExpectedF1
 from enstruct.decisions.risk import RISKS, Gain, decision_among, least_risk
@@ -33,6 +32,7 @@ from enstruct.estimators.fitted_on import FittedOn
 from enstruct.estimators.label_rows import row_weights
 from enstruct.estimators.label_rules import LabelRules
 from enstruct.estimators.label_texts import of_labels
+from enstruct.estimators.left_out import PARTS, left_out
 from enstruct.estimators.legality import Legality, system_of
 from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
@@ -97,7 +97,8 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         whole set), "example-f1", "hamming", "jaccard", of least expected risk under the joint; or "auto", the best of the former
         in cross-validation, where the metric is "subset-accuracy" also the likeliest whole set.
     folds : int, default=5
-        Parts of the rows, each left out once; fewer where there are not two distinct rows for each.
+        Parts of the rows, each left out once; fewer where there are not two distinct rows for each. 1: a fifth alone is left out,
+        by which all else is learnt, for bases that take long, as encoders that are tuned.
     rules : a rule of :mod:`enstruct.rules`, or a list of them, optional
         No answer breaks one that binds, what is told tells what follows, and the energy is a distribution over the label sets
         that keep them. Exact where labels are few, or few sets of those that rules tie together are legal; else by chains that
@@ -188,19 +189,19 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self.legality_ = Legality.of(system, self.constants_)
         table = Table(whole.X, whole.Y[:, self.varying_], whole.weight)
         seed = seed_of(self.random_state)
-        folds = self._folds(table, seed)
+        folds = left_out(table, self.folds, seed)
         self._fit_base(table, folds, seed)
         logits = self._logits(np.mean([fitted.marginals for fitted in self.base_], axis=0))
+        if self.folds == 1:  # the base has learnt from all others: its answers there would say that it is always right
+            (seen,) = folds
+            place = np.full(len(table) + 1, -1)
+            place[seen] = np.arange(len(seen))
+            logits, table, group = logits[seen], table.take(seen), place[group]
+            folds = left_out(table, PARTS, seed)
         fitted = self._fit_energy(logits, table, folds, seed)
         self.fitted_on_ = FittedOn(logits, table, group, folds, fitted.chosen, fitted.epochs)
         self.seed_ = seed
         return self
-
-    def _folds(self, table: Table, seed: int) -> list[NDArray[np.intp]]:
-        folds = min(self.folds, len(table) // 2)  # of two rows at least
-        if folds < 2:
-            raise DataError(f"{len(table)} distinct rows are too few to leave some of them out: fit needs four.")
-        return [np.sort(fold) for fold in stratified_folds(as_indicator(np.nan_to_num(table.Y)), folds, seed)]
 
     def _fit_base(self, table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> None:
         allowed = 60 * self.minutes
@@ -218,7 +219,9 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             elif time.monotonic() <= deadline:
                 one = cross_fit(base, table, folds, seed, deadline, last=False)
                 fitted += [] if one is None else [one]
-        chosen, self.base_scores_ = choose(fitted, lambda p: best_score(p, table, self.metric))
+        seen = np.sort(np.concatenate(folds))
+        judged = table.take(seen)
+        chosen, self.base_scores_ = choose(fitted, lambda p: best_score(p[seen], judged, self.metric))
         self.base_ = [fitted[i] for i in chosen]
 
     def _as_base(self, table: Table) -> Base:

@@ -25,6 +25,7 @@ from enstruct.errors import ConfigError
 from enstruct.estimators.fitted_on import FittedOn
 from enstruct.estimators.joint import JointMultiLabelClassifier
 from enstruct.estimators.label_noise import NoteNoise, quality_of
+from enstruct.estimators.left_out import check_each_left_out
 from enstruct.estimators.tag_issues import TagIssues, tag_issues
 from enstruct.estimators.tagger import EnergySequenceTagger
 from enstruct.estimators.told import told_labels
@@ -109,24 +110,26 @@ def find_label_issues(
         if rules is not None:
             raise ConfigError("Rules over tags are a setting of the tagger: EnergySequenceTagger(..., rules=).")
         return tag_issues(X, Y, base, folds=folds, random_state=random_state)
+    check_each_left_out(folds)  # before hours of a fit
     settings: dict[str, Any] = {"encoder": encoder, "folds": folds, "minutes": minutes, "rules": rules}
     settings["random_state"] = random_state
     return label_issues(JointMultiLabelClassifier(base, **settings).fit(X, Y), Y)
 
 
 def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
-    """Of the labels that ``model`` was fitted on."""
+    """Of the labels that ``model`` was fitted on. ConfigError for one of ``folds=1``."""
+    check_each_left_out(model.folds)
     labels = told_labels(Y, model.labels_, "Y")
     probability = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
     if model.labels_.kind == "single":  # the other classes of a row leave nothing open: what the base says of each is told
-        p = softmax(model.fitted_on_.logits, axis=1)[model.fitted_on_.group]
+        p = model.fitted_on_.of_all(softmax(model.fitted_on_.logits, axis=1))
         probability[:, model.varying_] = np.where(labels[:, model.varying_] == 1, p, 1 - p)
         return LabelIssues(probability.copy(), probability, model.classes_)
     varying = None if model.legality_ is None else model.legality_.varying
     of_distinct, p_of_distinct, noise = conditional_quality(model.fitted_on_, model.seed_, varying)
     quality = probability.copy()
     for whole, distinct in ((quality, of_distinct), (probability, p_of_distinct)):
-        whole[:, model.varying_] = distinct[model.fitted_on_.group]
+        whole[:, model.varying_] = model.fitted_on_.of_all(distinct)
         whole[np.isnan(labels)] = np.nan
     return LabelIssues(quality, probability, model.classes_, noise)
 

@@ -195,6 +195,7 @@ TAG_SEQUENCES: Table = {
     "characters": whole(0),
     "hidden": whole(1),
     "layers": whole(1, MOST_LAYERS),
+    "average": switch(),
     "energy_network": optional(_instance(EnergySpec, "an EnergySpec or None")),
     "initial": optional(
         satisfying(
@@ -249,7 +250,7 @@ JOINT: Table = {
     "encoder": optional(satisfying(_is_text_encoder, OF_A_JOINT)),
     "metric": LABEL_SETS["metric"],
     "decision": decision_among("decision rule", ("auto", *(name for name in RULES if name != "bayes-risk"), *RISKS)),
-    "folds": whole(2),
+    "folds": whole(1),
     "minutes": validation.positive_or_infinite,
     "n_iter_no_change": LABEL_SETS["n_iter_no_change"],
     "rules": LABEL_SETS["rules"],

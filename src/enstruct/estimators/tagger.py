@@ -117,6 +117,9 @@ class EnergySequenceTagger(EnergyEstimator):
     learning_rate, weight_decay, clip, optimizer, batch_size, max_epochs, n_iter_no_change, tol
         As for :class:`~enstruct.EnergyMultiLabelClassifier`; "auto" is 40 epochs a stage at most and patience 5, more on small
         data (:class:`enstruct.tasks.Budget`).
+    average : bool, default=True
+        Whether a running mean of the weights over about the last ninth of all updates is watched and kept, or those of an epoch's
+        end (:mod:`enstruct.training.weight_average`). Not where rates fall to nothing, as those of tuned encoders.
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
     random_state, verbose, device, callbacks, warm_start
@@ -156,6 +159,7 @@ class EnergySequenceTagger(EnergyEstimator):
         max_epochs: int | str = "auto",
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
+        average: bool = True,
         validation_fraction: float = 0.1,
         random_state: Any = None,
         warm_start: bool = False,

@@ -28,7 +28,7 @@ from enstruct.training.ranks import rank
 if TYPE_CHECKING:
     from enstruct.training.loop import Loop
 
-FORMAT = 6
+FORMAT = 7
 
 
 class Checkpoint(Callback):
@@ -62,9 +62,12 @@ def save(loop: Loop, path: Path) -> None:
         for name, weights in networks.items():
             tensors |= {f"snapshot/{epoch}/{name}/{key}": value for key, value in weights.items()}
     tensors |= {f"anchor/{key}": value for key, value in loop.game.anchor.items()}
+    if loop.average is not None:
+        tensors |= {f"average/{key}": value for key, value in loop.average.means.items()}
     plain = {k: v for k, v in vars(progress).items() if k != "snapshots"}
     header = {"format": FORMAT, "run": _fingerprint(loop), "progress": plain, "rates": groups, "updates": loop.game.updates}
     header["memory"] = loop.game.loss.memory
+    header["averaged"] = 0 if loop.average is None else loop.average.updates
     written = json.dumps(header)
     write_tensors(path, tensors, {"checkpoint": written, "sha256": _sha256(written, tensors)})
 
@@ -82,6 +85,10 @@ def restore(loop: Loop, path: Path) -> None:
         setattr(loop.progress, key, value)
     loop.game.anchor = {name: start.to(loop.device) for name, start in _under(tensors, "anchor").items()}
     loop.progress.snapshots = {int(n): {m: _under(w, m) for m in _first(w)} for n, w in _split(_under(tensors, "snapshot"))}
+    if means := _under(tensors, "average"):
+        loop.average = loop.new_average(loop.game.method.stages[loop.progress.stage])
+        assert loop.average is not None  # its settings are those of the file
+        loop.average.restore(means, header["averaged"])
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
     loop.game.loss.memory.update(header["memory"])
     set_states(tensors, loop.device)

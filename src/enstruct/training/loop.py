@@ -48,6 +48,7 @@ from enstruct.training.ranks import (
     take_from_first_rank,
 )
 from enstruct.training.settings import MOST_CYCLES
+from enstruct.training.weight_average import WeightAverage
 
 log = logging.getLogger("enstruct")
 STILL_FALLS = 0.05
@@ -116,6 +117,7 @@ class Loop:
         self.callbacks, self.device = callbacks, device
         self.before_stage = before_stage
         self.ranks = self._meet() if grouped() else None
+        self.average: WeightAverage | None = None  # of who learns in this stage: the predictor, or the energy alone
         self.first_weights = {key: value.clone() for key, value in game.predictor.state_dict().items()}
         self.progress = Progress(stage=first_stage)
         self._stopping = False
@@ -169,6 +171,7 @@ class Loop:
             self.game.clamp(stage)
             if self.progress.epoch == 0:
                 self._enter(stage)
+                self.average = self.new_average(stage)
             self._run_stage(stage)
             self._restore_best(stage)
             if self.progress.stage + 1 == len(stages):
@@ -178,6 +181,11 @@ class Loop:
         for callback in self.callbacks:
             callback.on_train_end(self)
         return self.progress
+
+    def new_average(self, stage: Stage) -> WeightAverage | None:
+        """Which the stage's updates are to go into, where weights are averaged."""
+        network = self.game.predictor if stage.predictor else self.game.loss.energy
+        return WeightAverage(network) if self.game.settings.average and isinstance(network, torch.nn.Module) else None
 
     def _shares(self) -> bool:
         energy = self.game.loss.energy
@@ -209,6 +217,8 @@ class Loop:
                 self.game.set_rates(stage, 1.0 if single else settings.share_of_rate(done / length))
             for player, loss in self.game.play(shown(batch, self.train.X), stage).items():
                 totals[player] = totals.get(player, 0.0) + loss
+            if self.average is not None:
+                self.average.update()
             n += 1
             for callback in self.callbacks:
                 callback.on_batch_end(self)
@@ -219,7 +229,8 @@ class Loop:
                 raise diverged(loss, player, "in this epoch", rate)
         self._check_weights()
         if self.ranks is not None:  # running statistics are of each rank's own rows
-            take_from_first_rank(tensor for network in self._networks() for tensor in network.buffers())
+            statistics = [tensor for network in self._networks() for tensor in network.buffers()]
+            take_from_first_rank([*statistics, *([] if self.average is None else self.average.means.values())])
         return losses
 
     def _check_weights(self) -> None:
@@ -247,11 +258,12 @@ class Loop:
         while self._goes_on() and not self._stops():
             begin = time.perf_counter()
             losses = self.run_epoch(stage)
-            scores = self._scores(stage, losses)
-            scores = scores if self.ranks is None else of_first(scores)  # a last digit could part them
-            progress.epoch += 1
-            self._watch_loss(stage, losses)
-            self._remember(stage, scores)
+            with nullcontext() if self.average is None else self.average.in_place():
+                scores = self._scores(stage, losses)
+                scores = scores if self.ranks is None else of_first(scores)  # a last digit could part them
+                progress.epoch += 1
+                self._watch_loss(stage, losses)
+                self._remember(stage, scores)
             leading, *others = scores
             record = {
                 "stage": progress.stage,

@@ -23,6 +23,7 @@ class Settings:
                     (warm restarts: Loshchilov & Hutter 2017)
 
     ``max_epochs`` holds per stage; of "cycles" it is the length of the first.
+    ``average``: whether the mean of the weights is watched and kept (:mod:`enstruct.training.weight_average`), not the last ones.
     """
 
     learning_rate: float = 1e-3
@@ -34,6 +35,7 @@ class Settings:
     tol: float = 1e-4
     optimizer: str = "adamw"
     schedule: Schedule = "plateau"
+    average: bool = False
 
     def share_of_rate(self, done: float) -> float:
         """Of the full rate, where ``done`` in [0, 1) is the share of the epochs in which it rises and falls that is behind."""

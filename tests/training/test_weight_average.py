@@ -1,0 +1,111 @@
+"""The running mean of weights: its closed form, what it holds, and that it is what training keeps."""
+
+from math import comb
+
+import pytest
+import torch
+from tests.generated import make_sentences
+from torch import nn
+
+from enstruct import EnergySequenceTagger
+from enstruct.training.callbacks import Callback
+from enstruct.training.checkpoint import Checkpoint
+from enstruct.training.weight_average import POWER, WeightAverage
+
+SMALL = {"hidden": 6, "embedding_dim": 4, "learning_rate": 0.02, "random_state": 0, "max_epochs": 3, "batch_size": 8}
+
+
+def expected(seen):
+    """Each update's weights count binomially: C(k + POWER - 1, POWER) of the k-th."""
+    shares = torch.tensor([float(comb(k + POWER - 1, POWER)) for k in range(1, len(seen) + 1)], dtype=torch.float64)
+    return (torch.stack([each.double() for each in seen]) * shares.reshape(-1, *[1] * seen[0].dim())).sum(0) / shares.sum()
+
+
+def test_the_mean_is_that_of_binomial_shares():
+    network, seen = nn.Linear(3, 2), []
+    average = WeightAverage(network)
+    for n in range(40):
+        nn.init.normal_(network.weight)
+        average.update()
+        seen.append(network.weight.detach().clone())
+        assert torch.allclose(average.means["weight"].double(), expected(seen), atol=1e-5)
+        assert average.updates == n + 1
+
+
+def test_the_network_has_the_mean_within_alone():
+    network = nn.BatchNorm1d(2)
+    network.bias.requires_grad_(False)
+    average = WeightAverage(network)
+    for value in (1.0, 3.0):
+        for tensor in (network.weight, network.bias, network.running_mean):
+            tensor.detach().fill_(value)
+        network.num_batches_tracked += 1
+        average.update()
+    share = (POWER + 1) / (POWER + 2)
+    with average.in_place():
+        assert torch.allclose(network.weight, torch.full((2,), 1 + 2 * share))
+        assert torch.allclose(network.running_mean, torch.full((2,), 1 + 2 * share))
+        assert network.bias.tolist() == [3, 3], "what does not learn is as it is"
+        assert network.num_batches_tracked == 2
+    assert network.weight.tolist() == network.running_mean.tolist() == [3, 3]
+    with pytest.raises(ZeroDivisionError), average.in_place():
+        print(1 / 0)
+    assert network.weight.tolist() == network.running_mean.tolist() == [3, 3]
+
+
+class Watch(Callback):
+    """The networks' weights after every batch."""
+
+    def __init__(self):
+        self.predictor, self.energy = [], []
+
+    def on_batch_end(self, loop):
+        self.predictor.append([weights.detach().clone() for weights in loop.game.predictor.parameters()])
+        if loop.game.loss.energy is not None:
+            self.energy.append([weights.detach().clone() for weights in loop.game.loss.energy.parameters()])
+
+
+def means(seen):
+    return [expected(list(each)).float() for each in zip(*seen, strict=True)]
+
+
+def close(network, weights):
+    return all(torch.allclose(a, b, atol=1e-5) for a, b in zip(network.parameters(), weights, strict=True))
+
+
+def test_a_tagger_keeps_the_mean_of_its_weights():
+    watch, sentences = Watch(), make_sentences(60)
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, callbacks=[watch]).fit(*sentences)
+    assert close(made.predictor_, means(watch.predictor))
+    last = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, average=False, callbacks=[watch]).fit(*sentences)
+    assert close(last.predictor_, watch.predictor[-1])
+    assert not close(last.predictor_, means(watch.predictor[len(watch.predictor) // 2 :]))
+
+
+def test_a_field_keeps_the_mean_of_its_energys():
+    watch = Watch()
+    made = EnergySequenceTagger("crf", **{**SMALL, "max_epochs": 1}, callbacks=[watch]).fit(*make_sentences(60))
+    assert close(made.energy_, means(watch.energy))
+
+
+def test_where_rates_fall_to_nothing_the_last_weights_are_kept():
+    assert EnergySequenceTagger(**SMALL)._settings(100).average
+    assert not EnergySequenceTagger(**SMALL)._settings(100, passes=True).average
+    assert not EnergySequenceTagger(**SMALL, average=False)._settings(100).average
+
+
+class Interrupt(Callback):
+    def on_epoch_end(self, loop, record):
+        if len(loop.progress.history) == 2:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("method", ["cross-entropy", "crf", "crf-taught"])
+def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path):
+    path, sentences = tmp_path / "run", make_sentences(60)
+    whole = EnergySequenceTagger(method, **SMALL).fit(*sentences)
+    with pytest.raises(KeyboardInterrupt):
+        EnergySequenceTagger(method, **SMALL, callbacks=[Checkpoint(path), Interrupt()]).fit(*sentences)
+    resumed = EnergySequenceTagger(method, **SMALL, callbacks=[Checkpoint(path, resume=True)]).fit(*sentences)
+    assert all(torch.equal(a, b) for a, b in zip(whole.predictor_.parameters(), resumed.predictor_.parameters(), strict=True))
+    assert [record["score"] for record in whole.history_] == [record["score"] for record in resumed.history_]
