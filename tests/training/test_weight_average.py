@@ -10,6 +10,7 @@ from torch import nn
 from enstruct import EnergySequenceTagger
 from enstruct.training.callbacks import Callback
 from enstruct.training.checkpoint import Checkpoint
+from enstruct.training.loop import Loop
 from enstruct.training.weight_average import POWER, WeightAverage
 
 SMALL = {"hidden": 6, "embedding_dim": 4, "learning_rate": 0.02, "random_state": 0, "max_epochs": 3, "batch_size": 8}
@@ -73,19 +74,38 @@ def close(network, weights):
     return all(torch.allclose(a, b, atol=1e-5) for a, b in zip(network.parameters(), weights, strict=True))
 
 
-def test_a_tagger_keeps_the_mean_of_its_weights():
-    watch, sentences = Watch(), make_sentences(60)
-    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, callbacks=[watch]).fit(*sentences)
-    assert close(made.predictor_, means(watch.predictor))
-    last = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, average=False, callbacks=[watch]).fit(*sentences)
-    assert close(last.predictor_, watch.predictor[-1])
-    assert not close(last.predictor_, means(watch.predictor[len(watch.predictor) // 2 :]))
+@pytest.mark.parametrize("better", [True, False])
+def test_a_tagger_keeps_the_mean_of_its_weights_where_that_scores_as_well(better, monkeypatch):
+    watch, scores = Watch(), iter([0.5, 0.5] if better else [0.5, 0.4])
+    monkeypatch.setattr(Loop, "_scores", lambda *_: {"score": next(scores)})
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, callbacks=[watch]).fit(*make_sentences(60))
+    assert close(made.predictor_, means(watch.predictor)) == better
+    assert close(made.predictor_, watch.predictor[-1]) != better
+    assert made.history_[0]["averaged"] == better
+    assert made.history_[0]["score"] == 0.5
 
 
-def test_a_field_keeps_the_mean_of_its_energys():
+def test_a_field_keeps_the_mean_of_its_energys(monkeypatch):
+    monkeypatch.setattr(Loop, "_scores", lambda *_: {"score": 0.5})
     watch = Watch()
     made = EnergySequenceTagger("crf", **{**SMALL, "max_epochs": 1}, callbacks=[watch]).fit(*make_sentences(60))
     assert close(made.energy_, means(watch.energy))
+
+
+def test_without_validation_rows_the_last_weights_are_kept():
+    words, tags = make_sentences(60)
+    watch, plain = Watch(), [["is", "here", "."]] * 3
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, callbacks=[watch])
+    made.fit(words, tags, None, plain, [["O"] * 3] * 3)  # without a span, that says nothing
+    assert close(made.predictor_, watch.predictor[-1])
+    assert not made.history_[0]["averaged"]
+
+
+def test_none_are_averaged_unasked():
+    watch = Watch()
+    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, average=False, callbacks=[watch])
+    assert close(made.fit(*make_sentences(60)).predictor_, watch.predictor[-1])
+    assert "averaged" not in made.history_[0]
 
 
 def test_where_rates_fall_to_nothing_the_last_weights_are_kept():

@@ -118,8 +118,8 @@ class EnergySequenceTagger(EnergyEstimator):
         As for :class:`~enstruct.EnergyMultiLabelClassifier`; "auto" is 40 epochs a stage at most and patience 5, more on small
         data (:class:`enstruct.tasks.Budget`).
     average : bool, default=True
-        Whether a running mean of the weights over about the last ninth of all updates is watched and kept, or those of an epoch's
-        end (:mod:`enstruct.training.weight_average`). Not where rates fall to nothing, as those of tuned encoders.
+        Whether a running mean of the weights, over about the last ninth of all updates (:mod:`enstruct.training.weight_average`),
+        is kept where it scores as well on validation sentences. Not where rates fall to nothing, as those of tuned encoders.
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
     random_state, verbose, device, callbacks, warm_start

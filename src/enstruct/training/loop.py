@@ -258,11 +258,10 @@ class Loop:
         while self._goes_on() and not self._stops():
             begin = time.perf_counter()
             losses = self.run_epoch(stage)
-            with nullcontext() if self.average is None else self.average.in_place():
-                scores = self._scores(stage, losses)
-                scores = scores if self.ranks is None else of_first(scores)  # a last digit could part them
-                progress.epoch += 1
-                self._watch_loss(stage, losses)
+            scores, means = self._better(stage, losses)
+            progress.epoch += 1
+            self._watch_loss(stage, losses)
+            with means.in_place() if means is not None else nullcontext():
                 self._remember(stage, scores)
             leading, *others = scores
             record = {
@@ -274,6 +273,7 @@ class Loop:
                 "seconds": time.perf_counter() - begin,
                 **{f"{player}_updates": n for player, n in self.game.updates.items()},
                 **_outer_steps(self.game.reports),
+                **({} if self.average is None else {"averaged": means is not None}),
             }
             progress.history.append(record)
             log.info("stage %d epoch %d %s %s", progress.stage, progress.epoch, scores, losses)
@@ -364,6 +364,21 @@ class Loop:
         if stage.predictor or self._watches_inference(self.validation):
             return self.monitor.scores(self._answers(stage, self.validation), self.validation)
         return {"objective": -self._energy_loss(self.validation)}
+
+    def _better(self, stage: Stage, losses: dict[str, float]) -> tuple[dict[str, float], WeightAverage | None]:
+        """Scores of the weights as they are, or of their mean where that scores as well on validation rows, and the mean then."""
+        scores = self._shared_scores(stage, losses)
+        if self.average is None or self.validation is None:
+            return scores, None
+        with self.average.in_place():
+            of_mean = self._shared_scores(stage, losses)
+        leading = next(iter(scores))
+        return (of_mean, self.average) if of_mean[leading] >= scores[leading] else (scores, None)
+
+    def _shared_scores(self, stage: Stage, losses: dict[str, float]) -> dict[str, float]:
+        """The first rank's, as a last digit could part them."""
+        scores = self._scores(stage, losses)
+        return scores if self.ranks is None else of_first(scores)
 
     def _watches_inference(self, validation: Rows) -> bool:
         """Whether inference's answers are watched, and not the objective, where the energy learns alone."""

@@ -23,7 +23,8 @@ class Settings:
                     (warm restarts: Loshchilov & Hutter 2017)
 
     ``max_epochs`` holds per stage; of "cycles" it is the length of the first.
-    ``average``: whether the mean of the weights is watched and kept (:mod:`enstruct.training.weight_average`), not the last ones.
+    ``average``: whether a mean of the weights (:mod:`enstruct.training.weight_average`) is watched too, and kept where it scores as
+    well on validation rows.
     """
 
     learning_rate: float = 1e-3
