@@ -23,8 +23,8 @@ class Settings:
                     (warm restarts: Loshchilov & Hutter 2017)
 
     ``max_epochs`` holds per stage; of "cycles" it is the length of the first.
-    ``average``: whether a mean of the weights (:mod:`enstruct.training.weight_average`) is watched too, and kept where it scores as
-    well on validation rows.
+    ``average``: whether a mean of the weights (:mod:`enstruct.training.weight_average`) is watched too, and kept where it scores
+    as well on validation rows.
     """
 
     learning_rate: float = 1e-3
