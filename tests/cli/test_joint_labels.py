@@ -224,10 +224,12 @@ def test_figures_are_of_the_cells_that_are_asked(here, capsys):
         assert message in capsys.readouterr().err
 
 
-def test_any_model_is_scored_on_what_is_known(here):
+def test_any_model_is_scored_on_what_is_known(here, capsys):
     assert main(["evaluate", "plain", "holes.csv", "--json", "e.json", "--overwrite"]) == 0
     figures, data = json.loads((here / "e.json").read_text()), read_table(here / "holes.csv", -4)
     model, seen = EnergyMultiLabelClassifier.load("plain"), ~np.isnan(data.told())
+    assert figures["labels unknown"] == (~seen).sum()
+    assert f"{len(data)} rows, {(~seen).sum()} labels unknown" in capsys.readouterr().out
     wrong = model.predict(data.X).toarray() != data.Y.toarray()
     by_row = [row[cells].mean() for row, cells in zip(wrong, seen, strict=True) if cells.any()]
     assert figures["rules"][model.decision_]["Hamming loss"] == pytest.approx(np.mean(by_row))

@@ -172,7 +172,8 @@ class LabelFiles(TaskFiles):
 
     def counts(self, data: Rows) -> dict[str, int]:
         told = {} if data.known is None else {"labels told": data.n_told}
-        return {"rows": len(data.data), **told}
+        unknown = {} if data.data.unknown is None else {"labels unknown": int(np.count_nonzero(data.data.unknown))}
+        return {"rows": len(data.data), **told, **unknown}
 
     def lines(self, model: Any, data: Rows, options: Namespace) -> Iterator[str]:
         """One a row, found as they are written: with probabilities a file may be larger than the memory."""

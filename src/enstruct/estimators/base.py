@@ -97,6 +97,8 @@ class EnergyEstimator(SavedEstimator):
     _parameters: ClassVar[Table]
     _solver_settings: Mapping[str, Any] = {}
     """What a solver is told, which would choose it otherwise: members of cross-fitted bases have it from the first fold."""
+    average: bool = False
+    """Whether the mean of the weights is kept where it scores better (:mod:`enstruct.training.weight_average`)."""
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -162,7 +164,7 @@ class EnergyEstimator(SavedEstimator):
             patience=int(patience),
             tol=self.tol,
             schedule=schedule,
-            average=schedule == "plateau" and not passes and bool(getattr(self, "average", False)),
+            average=schedule == "plateau" and not passes and self.average,
         )
 
     def _batch_size(self, n_rows: int, passes: bool = False) -> int:

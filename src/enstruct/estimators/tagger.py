@@ -119,7 +119,7 @@ class EnergySequenceTagger(EnergyEstimator):
         data (:class:`enstruct.tasks.Budget`).
     average : bool, default=True
         Whether a running mean of the weights, over about the last ninth of all updates (:mod:`enstruct.training.weight_average`),
-        is kept where it scores as well on validation sentences. Not where rates fall to nothing, as those of tuned encoders.
+        is kept where it scores better on validation sentences. Not where rates fall to nothing, as those of tuned encoders.
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
     random_state, verbose, device, callbacks, warm_start

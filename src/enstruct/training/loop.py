@@ -366,14 +366,14 @@ class Loop:
         return {"objective": -self._energy_loss(self.validation)}
 
     def _better(self, stage: Stage, losses: dict[str, float]) -> tuple[dict[str, float], WeightAverage | None]:
-        """Scores of the weights as they are, or of their mean where that scores as well on validation rows, and the mean then."""
+        """Scores of the weights as they are, or of their mean where that scores better on validation rows, and the mean then."""
         scores = self._shared_scores(stage, losses)
         if self.average is None or self.validation is None:
             return scores, None
         with self.average.in_place():
             of_mean = self._shared_scores(stage, losses)
         leading = next(iter(scores))
-        return (of_mean, self.average) if of_mean[leading] >= scores[leading] else (scores, None)
+        return (of_mean, self.average) if of_mean[leading] > scores[leading] else (scores, None)
 
     def _shared_scores(self, stage: Stage, losses: dict[str, float]) -> dict[str, float]:
         """The first rank's, as a last digit could part them."""

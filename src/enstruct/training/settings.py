@@ -24,7 +24,7 @@ class Settings:
 
     ``max_epochs`` holds per stage; of "cycles" it is the length of the first.
     ``average``: whether a mean of the weights (:mod:`enstruct.training.weight_average`) is watched too, and kept where it scores
-    as well on validation rows.
+    better on validation rows.
     """
 
     learning_rate: float = 1e-3
