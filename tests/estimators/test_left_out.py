@@ -1,15 +1,21 @@
 """Which rows bases leave out: each in turn, or a fifth alone, by which everything else is learnt then."""
 
+import copy
+import time
+
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from enstruct import JointMultiLabelClassifier, find_label_issues
+from enstruct import EnergySequenceTagger, JointMultiLabelClassifier, find_label_issues
 from enstruct.errors import ConfigError, DataError
-from enstruct.estimators import joint
+from enstruct.estimators import bases, joint
 from enstruct.estimators.label_issues import label_issues
 from enstruct.estimators.left_out import left_out
 from enstruct.estimators.training_table import Table
+from enstruct.rules import Implies
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +45,44 @@ def test_each_row_is_left_out_once_or_a_fifth_alone():
     assert sorted(np.concatenate(parts)) == list(range(50))
     (one,) = left_out(table(50), 1, 0)
     assert 8 <= len(one) <= 12
+    for seed in range(20):
+        assert len(left_out(table(20), 1, seed)[0]) >= 4
     assert len(left_out(table(6), 5, 0)) == 3, "of two rows at least"
     with pytest.raises(DataError, match="3 distinct rows are too few"):
-        left_out(table(3), 1, 0)
+        left_out(table(3), 2, 0)
+    with pytest.raises(DataError, match="19 distinct rows are too few for folds=1, which needs 20"):
+        left_out(table(19), 1, 0)
+
+
+def test_few_rows(rows):
+    X, Y = rows
+    for form in (Y[:20], Y[:20, 0], np.where(np.arange(80).reshape(20, 4) % 7, Y[:20], np.nan)):
+        model = JointMultiLabelClassifier(LogisticRegression(), folds=1, random_state=0).fit(sparse.csr_matrix(X[:20]), form)
+        assert len(model.predict(sparse.csr_matrix(X[20:30]))) == 10
+
+
+def test_rules_hold(rows):
+    X, Y = rows
+    Y = Y.copy()
+    Y[:, 3] |= Y[:, 2]
+    model = JointMultiLabelClassifier("binary-relevance", folds=1, rules=Implies(2, 3), random_state=0).fit(X, Y)
+    answers = model.predict(X)
+    assert (answers[:, 3] >= answers[:, 2]).all()
+
+
+def test_a_model_that_is_trained_already_needs_no_part_left_out(rows):
+    with pytest.raises(ConfigError, match="trained already"):
+        JointMultiLabelClassifier(lambda X: np.full((len(X), 4), 0.5), folds=1).fit(*rows)
+
+
+def test_a_base_that_chooses_has_all_of_the_time_where_nothing_follows(rows, monkeypatch):
+    given = []
+    real = bases.MethodBase.fit
+    monkeypatch.setattr(
+        bases.MethodBase, "fit", lambda self, *args: given.append(args[3] - time.monotonic()) or real(self, *args)
+    )
+    JointMultiLabelClassifier("extra-trees", folds=1, minutes=30, random_state=0).fit(*rows)
+    assert given[0] > 1700
 
 
 def test_a_fifth_left_out_teaches_the_energy(by_a_fifth, rows):
@@ -92,11 +133,14 @@ def test_repeated_rows_and_those_of_no_weight_go_with_their_like(rows):
 
 
 def test_suspects_are_asked_of_every_row(by_a_fifth, rows, monkeypatch):
+    by_a_fifth = copy.copy(by_a_fifth).set_params(folds=5)  # it was not fitted so
     with pytest.raises(ConfigError, match="folds=1 leaves a fifth of the rows out"):
         label_issues(by_a_fifth, rows[1])
     monkeypatch.setattr(JointMultiLabelClassifier, "fit", lambda *_: pytest.fail("a fit first"))
     with pytest.raises(ConfigError, match="folds=1 leaves a fifth of the rows out"):
         find_label_issues(*rows, folds=1)
+    with pytest.raises(ConfigError, match="folds=1 leaves a fifth of the rows out"):
+        find_label_issues([["a"]] * 9, [["X"]] * 9, EnergySequenceTagger("crf"), folds=1)
 
 
 def test_saved_and_loaded(rows, tmp_path):

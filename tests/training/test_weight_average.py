@@ -1,7 +1,9 @@
 """The running mean of weights: its closed form, what it holds, and that it is what training keeps."""
 
+from contextlib import contextmanager
 from math import comb
 
+import numpy as np
 import pytest
 import torch
 from tests.generated import make_sentences
@@ -116,17 +118,72 @@ def test_where_rates_fall_to_nothing_the_last_weights_are_kept():
 
 
 class Interrupt(Callback):
+    def __init__(self, after):
+        self.after = after
+
     def on_epoch_end(self, loop, record):
-        if len(loop.progress.history) == 2:
+        if len(loop.progress.history) == self.after:
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("method", ["cross-entropy", "crf", "crf-taught"])
-def test_interrupted_and_resumed_equals_uninterrupted(method, tmp_path):
+@pytest.fixture
+def means_are_better(monkeypatch):
+    """Whatever the validation sentences say: the last mean of each stage is kept, of weights and of what went into it before."""
+    real, numbers = Loop._scores_of_first, {}
+
+    def scores(loop, stage, losses):
+        real(loop, stage, losses)
+        within = loop.average is not None and loop._within
+        numbers[loop] = loop.progress.epoch + 0.5 * within
+        return {"score": numbers[loop]}
+
+    @contextmanager
+    def in_place(average):
+        Loop._within = True
+        with real_place(average):
+            yield
+        Loop._within = False
+
+    real_place = WeightAverage.in_place
+    monkeypatch.setattr(Loop, "_within", False, raising=False)
+    monkeypatch.setattr(WeightAverage, "in_place", in_place)
+    monkeypatch.setattr(Loop, "_scores_of_first", scores)
+
+
+@pytest.mark.usefixtures("means_are_better")
+@pytest.mark.parametrize(
+    ("method", "after"), [("cross-entropy", 2), ("crf", 2), ("crf-taught", 2), ("crf-taught", 5), ("seal-nce", 5), ("spen", 5)]
+)
+def test_interrupted_and_resumed_equals_uninterrupted(method, after, tmp_path):
     path, sentences = tmp_path / "run", make_sentences(60)
     whole = EnergySequenceTagger(method, **SMALL).fit(*sentences)
     with pytest.raises(KeyboardInterrupt):
-        EnergySequenceTagger(method, **SMALL, callbacks=[Checkpoint(path), Interrupt()]).fit(*sentences)
+        EnergySequenceTagger(method, **SMALL, callbacks=[Checkpoint(path), Interrupt(after)]).fit(*sentences)
     resumed = EnergySequenceTagger(method, **SMALL, callbacks=[Checkpoint(path, resume=True)]).fit(*sentences)
-    assert all(torch.equal(a, b) for a, b in zip(whole.predictor_.parameters(), resumed.predictor_.parameters(), strict=True))
-    assert [record["score"] for record in whole.history_] == [record["score"] for record in resumed.history_]
+    assert [record["averaged"] for record in resumed.history_] == [True] * len(whole.history_)
+    for a, b in ((whole.predictor_, resumed.predictor_), (whole.energy_, resumed.energy_)):
+        if a is not None:
+            assert all(torch.equal(one, other) for one, other in zip(a.parameters(), b.parameters(), strict=True))
+
+
+class Masked(nn.Module):
+    """An encoder with a mask, and a table that grows."""
+
+    def __init__(self, tokens):
+        super().__init__()
+        self.words, self.out_features = nn.Embedding(len(tokens.words) + 1, 6), 6
+        self.register_buffer("mask", torch.full((3, 3), -torch.inf))
+        self.register_buffer("places", None)
+
+    def forward(self, batch):
+        n = batch.columns.shape[1]
+        self.places = torch.zeros(n, 6) if self.places is None or len(self.places) < n else self.places
+        return self.words(batch.columns[..., 0]) + self.places[:n]
+
+
+@pytest.mark.usefixtures("means_are_better")
+def test_buffers_are_as_they_are():
+    made = EnergySequenceTagger("cross-entropy", **SMALL, encoder=Masked).fit(*make_sentences(60))
+    assert made.history_[-1]["averaged"]
+    assert torch.isinf(made.predictor_.encoder.mask).all()
+    assert all(np.isfinite(p).all() for p in made.predict_proba(make_sentences(5)[0]))

@@ -61,11 +61,12 @@ MOST_CELLS, FEWEST_ROWS = 2**21, 500
 @dataclass(frozen=True)
 class Rows:
     """``X`` for the model; the data set; ``known`` (rows, labels of the model), NaN where a label is not told, None where none
-    is; how many of them."""
+    is; how many of them. ``n_unknown``: labels of the model's that nobody knows."""
 
     X: Any
     data: Dataset
     known: NDArray[np.float64] | None = None
+    n_unknown: int = 0
 
     @property
     def n_told(self) -> int:
@@ -156,6 +157,8 @@ class LabelFiles(TaskFiles):
         """To be scored: with a share of the labels told."""
         text = shared.text_argument(options.text)
         rows = Rows(*read_rows(model, options.data, shared.label_argument(options.labels), options.drop, labelled, text))
+        if labelled and rows.data.unknown is not None:
+            rows = replace(rows, n_unknown=int(np.count_nonzero(np.isnan(_truth(model, rows.data)))))
         share = getattr(options, "told", 0.0)
         return rows if share == 0 else replace(rows, known=told_at_random(model, rows, share, options.seed))
 
@@ -172,7 +175,7 @@ class LabelFiles(TaskFiles):
 
     def counts(self, data: Rows) -> dict[str, int]:
         told = {} if data.known is None else {"labels told": data.n_told}
-        unknown = {} if data.data.unknown is None else {"labels unknown": int(np.count_nonzero(data.data.unknown))}
+        unknown = {"labels unknown": data.n_unknown} if data.n_unknown else {}
         return {"rows": len(data.data), **told, **unknown}
 
     def lines(self, model: Any, data: Rows, options: Namespace) -> Iterator[str]:

@@ -163,7 +163,7 @@ def _examples(options: Namespace) -> Examples:
 
 def _settings(options: Namespace) -> dict[str, Any]:
     if options.folds is not None:
-        check_each_left_out(options.folds)
+        check_each_left_out(options.folds != 1)
     return {**shared.joint_parameters(options), **shared.encoder_of(options), "random_state": options.seed}
 
 

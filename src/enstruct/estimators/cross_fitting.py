@@ -1,4 +1,4 @@
-"""Bases cross-fitted: every row's marginals come from models that have not seen its labels.
+"""Bases cross-fitted: the marginals of a row that is left out come from models that have not seen its labels.
 
     p_oof(x_n) = model without row n's fold (x_n)    what an energy is trained on
     p(x)       = mean of those models                a method of enstruct's: each was stopped on the fold that it left out
@@ -37,7 +37,8 @@ Score = Callable[[NDArray[np.float64]], float]
 
 @dataclass(frozen=True)
 class CrossFitted:
-    """``marginals`` (rows, labels) by models that have not seen the row; ``models`` that answer; ``seconds`` for all of it."""
+    """``marginals`` (rows, labels) by models that have not seen the row, NaN of rows in no fold; ``models`` that answer;
+    ``seconds`` for all of it."""
 
     base: Base
     marginals: NDArray[np.float64]
@@ -58,7 +59,7 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
     """
     begin = time.monotonic()
     fits, telling = len(folds) + base.refits, min(1 if base.chooses else 0, len(folds) - 1)
-    share = 3 if base.chooses else fits
+    share = 3 if base.chooses and fits > 1 else fits
     fitted: list[Fitted] = []
     if not (last or base.heeds) and len(table) >= MANY_ROWS and not _in_time(base, table, folds[0], seed, deadline, fits):
         return None
@@ -75,7 +76,7 @@ def cross_fit(base: Base, table: Table, folds: Sequence[NDArray[np.intp]], seed:
     others += [(None, seed)] if base.refits else []
     like = fitted[0].model
     fitted += done_by_workers(_fit, [(base, table, fold, one, np.inf, None if fold is None else like) for fold, one in others])
-    marginals = np.zeros(table.Y.shape)
+    marginals = np.full(table.Y.shape, np.nan)
     for fold, one in zip(folds, fitted, strict=False):
         marginals[fold] = one.marginals
     models = [fitted[-1].model] if base.refits else [one.model for one in fitted]

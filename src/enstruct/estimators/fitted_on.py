@@ -17,6 +17,7 @@ class FittedOn(NamedTuple):
     """Distinct rows that bases left out, their logits (rows, labels that vary), the folds.
 
     ``group`` (rows of ``fit``,): the distinct row that each is, -1 for those of weight 0 and those that no base left out.
+    ``each_left_out``: whether there are none of the latter.
     """
 
     logits: NDArray[np.float32]
@@ -25,6 +26,7 @@ class FittedOn(NamedTuple):
     folds: Sequence[NDArray[np.intp]]
     candidate: Candidate
     epochs: int
+    each_left_out: bool = True
 
     def of_all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(rows of ``fit``, ...) of values (distinct rows, ...): NaN for rows that are none of these."""

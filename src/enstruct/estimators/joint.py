@@ -38,6 +38,7 @@ from enstruct.estimators.parameters import JOINT, check_parameters
 from enstruct.estimators.restore_on_failure import restore_on_failure
 from enstruct.estimators.saved_joint import SavedJoint
 from enstruct.estimators.told import check_observed, constants_of, told_format, told_labels, truth_of
+from enstruct.estimators.trained_base import TrainedBase
 from enstruct.estimators.training_table import Table
 from enstruct.joint import Joint
 from enstruct.joint.classes import Classes, follow_classes
@@ -193,13 +194,13 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         self._fit_base(table, folds, seed)
         logits = self._logits(np.mean([fitted.marginals for fitted in self.base_], axis=0))
         if self.folds == 1:  # the base has learnt from all others: its answers there would say that it is always right
-            (seen,) = folds
-            place = np.full(len(table) + 1, -1)
-            place[seen] = np.arange(len(seen))
-            logits, table, group = logits[seen], table.take(seen), place[group]
+            (unseen,) = folds
+            place = np.full(len(table) + 1, -1)  # the last one is that of rows of no weight
+            place[unseen] = np.arange(len(unseen))
+            logits, table, group = logits[unseen], table.take(unseen), place[group]
             folds = left_out(table, PARTS, seed)
         fitted = self._fit_energy(logits, table, folds, seed)
-        self.fitted_on_ = FittedOn(logits, table, group, folds, fitted.chosen, fitted.epochs)
+        self.fitted_on_ = FittedOn(logits, table, group, folds, fitted.chosen, fitted.epochs, self.folds != 1)
         self.seed_ = seed
         return self
 
@@ -219,14 +220,17 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             elif time.monotonic() <= deadline:
                 one = cross_fit(base, table, folds, seed, deadline, last=False)
                 fitted += [] if one is None else [one]
-        seen = np.sort(np.concatenate(folds))
-        judged = table.take(seen)
-        chosen, self.base_scores_ = choose(fitted, lambda p: best_score(p[seen], judged, self.metric))
+        unseen = np.sort(np.concatenate(folds))
+        judged = table.take(unseen)
+        chosen, self.base_scores_ = choose(fitted, lambda p: best_score(p[unseen], judged, self.metric))
         self.base_ = [fitted[i] for i in chosen]
 
     def _as_base(self, table: Table) -> Base:
-        base = of_labels(self.base, self.classes_[self.varying_])
-        return as_base(base, self.metric, table.complete, self.encoder, self.labels_.n_labels, self.varying_)
+        named = of_labels(self.base, self.classes_[self.varying_])
+        base = as_base(named, self.metric, table.complete, self.encoder, self.labels_.n_labels, self.varying_)
+        if self.folds == 1 and isinstance(base, TrainedBase):
+            raise ConfigError("folds=1 is for bases that take long to fit, and this one is trained already: leave it out.")
+        return base
 
     def _fit_energy(self, logits: NDArray[np.float32], table: Table, folds: Sequence[NDArray[np.intp]], seed: int) -> Fitted:
         if self._single:
@@ -248,12 +252,12 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
             seconds,
         )
         self.energy_, self.terms_, self.likelihoods_ = fitted.energy, fitted.chosen.name, fitted.likelihoods
-        left_out = table.few(folds[0], min(JUDGED, ROWS_JUDGED * table.Y.shape[1]))
-        p, judge = self._legal(expit(logits)), self._joint(logits[left_out], seed, fitted.judge)
+        unseen = table.few(folds[0], min(JUDGED, ROWS_JUDGED * table.Y.shape[1]))
+        p, judge = self._legal(expit(logits)), self._joint(logits[unseen], seed, fitted.judge)
         self.marginals_of_ = "base"
         if fitted.likelihoods:  # else its rules leave no time for its own
-            y, weight = table.Y[left_out], None if table.weight is None else table.weight[left_out]
-            better = log_loss(y, judge.marginals().numpy(), weight) < log_loss(y, p[left_out], weight)
+            y, weight = table.Y[unseen], None if table.weight is None else table.weight[unseen]
+            better = log_loss(y, judge.marginals().numpy(), weight) < log_loss(y, p[unseen], weight)
             self.marginals_of_ = "joint" if better else "base"
         # rules are about whole sets: holes are filled with a draw, given what was observed
         whole, ruled = table.Y, np.arange(len(table))
@@ -268,7 +272,7 @@ class JointMultiLabelClassifier(ClassifierMixin, SavedJoint):
         if self.decision in RISKS:
             self.decision_ = self.decision
         elif (self.decision, self.metric) == ("auto", EXACT) and fitted.likelihoods:
-            self._choose_likeliest(judge, p, table, left_out)
+            self._choose_likeliest(judge, p, table, unseen)
         return fitted
 
     def _fit_classes(self, logits: NDArray[np.float32], table: Table, seed: int) -> Fitted:

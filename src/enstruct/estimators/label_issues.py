@@ -60,12 +60,14 @@ class LabelIssues:
         return list(zip(row.tolist(), label.tolist(), flat[order].tolist(), strict=True))
 
     def rows(self) -> list[tuple[int, float]]:
-        """(row, quality) by the soft minimum of its cells, the least likely first."""
+        """(row, quality) by the soft minimum of its cells, the least likely first; without rows of which nothing is asked."""
         told = ~np.isnan(self.quality)
-        weights = softmax(np.where(told, (1 - np.nan_to_num(self.quality)) / TEMPERATURE, -np.inf), axis=1)
-        pooled = (weights * np.nan_to_num(self.quality)).sum(1)
+        asked = np.flatnonzero(told.any(1))
+        told, quality = told[asked], np.nan_to_num(self.quality[asked])
+        weights = softmax(np.where(told, (1 - quality) / TEMPERATURE, -np.inf), axis=1)
+        pooled = (weights * quality).sum(1)
         order = np.argsort(pooled, kind="stable")
-        return list(zip(order.tolist(), pooled[order].tolist(), strict=True))
+        return list(zip(asked[order].tolist(), pooled[order].tolist(), strict=True))
 
 
 @overload
@@ -104,13 +106,13 @@ def find_label_issues(
     quality 0. With an unfitted :class:`~enstruct.EnergySequenceTagger` as ``base``, which has its own rules, X are sentences and
     Y their tags (:mod:`enstruct.estimators.tag_issues`).
     """
+    check_each_left_out(folds != 1)  # before hours of a fit
     if isinstance(base, EnergySequenceTagger):
         if encoder is not None:
             raise ConfigError("encoder= reads texts, and a tagger reads words: leave it out.")
         if rules is not None:
             raise ConfigError("Rules over tags are a setting of the tagger: EnergySequenceTagger(..., rules=).")
         return tag_issues(X, Y, base, folds=folds, random_state=random_state)
-    check_each_left_out(folds)  # before hours of a fit
     settings: dict[str, Any] = {"encoder": encoder, "folds": folds, "minutes": minutes, "rules": rules}
     settings["random_state"] = random_state
     return label_issues(JointMultiLabelClassifier(base, **settings).fit(X, Y), Y)
@@ -118,7 +120,7 @@ def find_label_issues(
 
 def label_issues(model: JointMultiLabelClassifier, Y: Any) -> LabelIssues:
     """Of the labels that ``model`` was fitted on. ConfigError for one of ``folds=1``."""
-    check_each_left_out(model.folds)
+    check_each_left_out(model.fitted_on_.each_left_out)
     labels = told_labels(Y, model.labels_, "Y")
     probability = np.where(labels == model.constants_, 1.0, np.nan)  # of labels that never vary
     if model.labels_.kind == "single":  # the other classes of a row leave nothing open: what the base says of each is told

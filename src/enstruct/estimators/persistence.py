@@ -45,7 +45,8 @@ from enstruct.estimators.saved_values import decode_parameter
 from enstruct.files import replace_folder, write_tensors
 from enstruct.workplaces import being_replaced, identity, recover, workplace
 
-FORMAT = 2
+OLDEST, FORMAT = 2, 3
+"""Formats that are read, from the first to the second, which is written."""
 HEADER, WEIGHTS, AUTOMATIC, JOINT = "model.json", "weights.safetensors", "auto.json", "joint.json"
 LARGEST_HEADER = 2**28
 """Bytes: no vocabulary and no history comes near."""
@@ -173,7 +174,7 @@ def read_header(path: Path, name: str = HEADER) -> dict[str, Any]:
     known = isinstance(header, dict) and isinstance(header.get("estimator"), str) and isinstance(header.get("parameters"), dict)
     if not known or not isinstance(header.get("format"), int):
         raise ModelFileError(f"{path / name} was not written by enstruct.")
-    if header["format"] < FORMAT:
+    if header["format"] < OLDEST:
         raise ModelFileError(
             f"{path} was saved by enstruct {header.get('library')}, whose parameters had other names: fit it anew with this "
             "enstruct, or load it with that one (pip install 'enstruct<0.2')."

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Override what you need."""
+    """Override what you need. Where ``record["averaged"]`` is true, ``record["score"]`` is that of a mean of the weights, which
+    is kept (:mod:`enstruct.training.weight_average`), and the networks still have the last ones."""
 
     def on_train_begin(self, loop: Loop) -> None: ...
 

@@ -6,7 +6,8 @@ with the same random numbers at every epoch: scores of inference's answers are b
 little of how well it tells label sets apart. Inference's answers are watched nonetheless where the method answers so and its row
 says so (``watch_inference``), where the monitor is the published one (``by_inference``), and where the objective learns from
 rewards, which validation rows lack. Without validation rows the training loss is watched. For each watched score the weights of
-its best epoch are kept; a stage ends when none has risen for ``patience`` epochs, and the monitor chooses among them.
+its best epoch are kept, or a mean of those before where that scores better (``Settings.average``); a stage ends when none has
+risen for ``patience`` epochs, and the monitor chooses among them.
 """
 
 from __future__ import annotations
@@ -367,15 +368,15 @@ class Loop:
 
     def _better(self, stage: Stage, losses: dict[str, float]) -> tuple[dict[str, float], WeightAverage | None]:
         """Scores of the weights as they are, or of their mean where that scores better on validation rows, and the mean then."""
-        scores = self._shared_scores(stage, losses)
+        scores = self._scores_of_first(stage, losses)
         if self.average is None or self.validation is None:
             return scores, None
         with self.average.in_place():
-            of_mean = self._shared_scores(stage, losses)
+            of_mean = self._scores_of_first(stage, losses)
         leading = next(iter(scores))
         return (of_mean, self.average) if of_mean[leading] > scores[leading] else (scores, None)
 
-    def _shared_scores(self, stage: Stage, losses: dict[str, float]) -> dict[str, float]:
+    def _scores_of_first(self, stage: Stage, losses: dict[str, float]) -> dict[str, float]:
         """The first rank's, as a last digit could part them."""
         scores = self._scores(stage, losses)
         return scores if self.ranks is None else of_first(scores)

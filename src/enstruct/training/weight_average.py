@@ -2,7 +2,10 @@
 
     mean_t = (1 - s_t) mean_{t-1} + s_t w_t,     s_t = (POWER + 1) / (t + POWER)
 
-Polynomial-decay averaging (Shamir & Zhang 2013): of t updates the last t / (POWER + 1) or so count, however many there are to be.
+Polynomial-decay averaging (Shamir & Zhang 2013): of t batches the last t / (POWER + 1) or so count, however many there are to be.
+Averaged are the weights that learn, and the running statistics of layers that normalise; other buffers, as tables and masks, do
+not change or are not to be mixed. Where predictor and energy learn together the predictor alone is averaged, and the energy kept
+beside them is that of the epoch's end.
 """
 
 from __future__ import annotations
@@ -13,16 +16,20 @@ from contextlib import contextmanager
 from torch import Tensor, nn
 
 POWER = 8
-"""A ninth of all updates: two of twenty passes."""
+"""A ninth of all batches: two of twenty passes."""
+
+
+STATISTICS = ("running_mean", "running_var")
+"""What torch's layers call theirs."""
 
 
 class WeightAverage:
-    """Of the weights that learn and of running statistics. ``means``: by their names; ``updates``: how many are in them."""
+    """``means``: by the names of the weights; ``updates``: how many are in them."""
 
     def __init__(self, network: nn.Module) -> None:
         """Of the network as it is, before the first update."""
         learning = {name: weights for name, weights in network.named_parameters() if weights.requires_grad}
-        statistics = {name: values for name, values in network.named_buffers() if values.is_floating_point()}
+        statistics = {name: values for name, values in network.named_buffers() if name.endswith(STATISTICS)}
         self.network, self.updates = network, 0
         self.means = {name: value.detach().clone() for name, value in (learning | statistics).items()}
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from enstruct.estimators.joint import JointMultiLabelClassifier
+from enstruct.estimators.left_out import check_each_left_out
 from enstruct.metrics import rowwise_f1
 from enstruct.metrics.intervals import Counted, Interval, intervals
 from enstruct.metrics.labels import mean_counts
@@ -85,6 +86,7 @@ class Judgement(NamedTuple):
 def fit(work: Work) -> Judgement:
     """Fit a joint, save it to ``work.folder``, judge it. DataError for rows that nothing can be learnt from."""
     model = JointMultiLabelClassifier(**work.settings).fit(work.X, work.Y)
+    check_each_left_out(model.fitted_on_.each_left_out)
     model.save(Path(work.folder))
     p = model.fitted_on_.marginals(model.constants_)
     chosen = np.flatnonzero(work.judging)

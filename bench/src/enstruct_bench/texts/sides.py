@@ -9,7 +9,7 @@
     frozen-network   cross-entropy on them; frozen-seal: seal-nce on them
     joint-encoder    the default with ``encoder=``: models on terms and on features, averaged where that scores better;
                      joint-adapter: with one whose adapters are trained, and models on terms; joint-adapter-once: its adapters
-                     trained once, all else learnt from a fifth that is left out (folds=1)
+                     trained once, all else learnt from a fifth that is left out (folds=1), in up to ten minutes
     frozen-margin    seal-margin on them; frozen-infnet: inference networks; frozen-cd: implicit-cd
     adapter          cross-entropy, the encoder's adapters trained; pfeiffer: one a layer; lora: low-rank parts; full:
                      every weight
