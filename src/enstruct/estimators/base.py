@@ -97,8 +97,9 @@ class EnergyEstimator(SavedEstimator):
     _parameters: ClassVar[Table]
     _solver_settings: Mapping[str, Any] = {}
     """What a solver is told, which would choose it otherwise: members of cross-fitted bases have it from the first fold."""
-    average: bool = False
-    """Whether the mean of the weights is kept where it scores better (:mod:`enstruct.training.weight_average`)."""
+    average: ClassVar[bool] = False
+    """Whether a mean of the weights is kept where it scores better on validation rows than the last ones
+    (:mod:`enstruct.training.weight_average`), unless rates fall to nothing, as those of tuned encoders."""
 
     # -- parameters -------------------------------------------------------------------------------
 

@@ -195,7 +195,6 @@ TAG_SEQUENCES: Table = {
     "characters": whole(0),
     "hidden": whole(1),
     "layers": whole(1, MOST_LAYERS),
-    "average": switch(),
     "energy_network": optional(_instance(EnergySpec, "an EnergySpec or None")),
     "initial": optional(
         satisfying(

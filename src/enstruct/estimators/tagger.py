@@ -117,9 +117,6 @@ class EnergySequenceTagger(EnergyEstimator):
     learning_rate, weight_decay, clip, optimizer, batch_size, max_epochs, n_iter_no_change, tol
         As for :class:`~enstruct.EnergyMultiLabelClassifier`; "auto" is 40 epochs a stage at most and patience 5, more on small
         data (:class:`enstruct.tasks.Budget`).
-    average : bool, default=True
-        Whether a running mean of the weights, over about the last ninth of all updates (:mod:`enstruct.training.weight_average`),
-        is kept where it scores better on validation sentences. Not where rates fall to nothing, as those of tuned encoders.
     validation_fraction : float, default=0.1
         Of the sentences held out when ``fit`` gets none for validation.
     random_state, verbose, device, callbacks, warm_start
@@ -159,7 +156,6 @@ class EnergySequenceTagger(EnergyEstimator):
         max_epochs: int | str = "auto",
         n_iter_no_change: int | str = "auto",
         tol: float = 1e-4,
-        average: bool = True,
         validation_fraction: float = 0.1,
         random_state: Any = None,
         warm_start: bool = False,
@@ -169,6 +165,7 @@ class EnergySequenceTagger(EnergyEstimator):
     ) -> None:
         self._store(locals())
 
+    average = True
     _task = TAGS
     _parameters = TAG_SEQUENCES
     _header = OfTagger
