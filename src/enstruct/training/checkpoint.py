@@ -85,10 +85,9 @@ def restore(loop: Loop, path: Path) -> None:
         setattr(loop.progress, key, value)
     loop.game.anchor = {name: start.to(loop.device) for name, start in _under(tensors, "anchor").items()}
     loop.progress.snapshots = {int(n): {m: _under(w, m) for m in _first(w)} for n, w in _split(_under(tensors, "snapshot"))}
-    if means := _under(tensors, "average"):
-        loop.average = loop.new_average(loop.game.method.stages[loop.progress.stage])
-        assert loop.average is not None  # its settings are those of the file
-        loop.average.restore(means, header["averaged"])
+    loop.average = loop.new_average(loop.game.method.stages[loop.progress.stage])
+    if loop.average is not None:
+        loop.average.restore(_under(tensors, "average"), header["averaged"])
     loop.game.predictor_updates, loop.game.loss.updates = header["updates"]["predictor"], header["updates"]["energy"]
     loop.game.loss.memory.update(header["memory"])
     set_states(tensors, loop.device)

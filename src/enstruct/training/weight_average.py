@@ -17,8 +17,6 @@ from torch import Tensor, nn
 
 POWER = 8
 """A ninth of all batches: two of twenty passes."""
-
-
 STATISTICS = ("running_mean", "running_var")
 """What torch's layers call theirs."""
 
