@@ -5,6 +5,7 @@ Names are imported when they are first used: the command line can so be interrup
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 
 TYPE_CHECKING = False  # as type checkers read it; the module ``typing`` would take longer to import than all else here
@@ -53,20 +54,32 @@ def __getattr__(name: str) -> object:
     """A name of the library, its version, or one of its modules. AttributeError for others."""
     value: object
     if name in _HOME:
-        value = getattr(import_module(f"enstruct.{_HOME[name]}"), name)
+        value = getattr(_imported(f"enstruct.{_HOME[name]}"), name)
     elif name == "__version__":
         value = import_module("importlib.metadata").version("enstruct")
     elif name.startswith("_"):
         raise AttributeError(f"module 'enstruct' has no attribute {name!r}")
     else:
         try:
-            return import_module(f"enstruct.{name}")
+            return _imported(f"enstruct.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"enstruct.{name}":
                 raise  # what that module itself needs is not installed
             raise AttributeError(f"module 'enstruct' has no attribute {name!r}") from None
     globals()[name] = value
     return value
+
+
+def _imported(module: str) -> object:
+    """A module and all that it needs, torch first of all: the collector of garbage, which would look through all that these are
+    made of again and again, waits until they are there."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

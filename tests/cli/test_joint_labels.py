@@ -252,6 +252,7 @@ def test_what_contradicts_all_of_training_is_not_told():
     np.testing.assert_array_equal(known[told], Y[told])
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_rules_bind_answers_and_are_said_in_words(here, capsys):
     (here / "rules.txt").write_text("# of the twins\ntwin -> other\nexclude: own, twin\nsoft 1.5: own -> twin\n")
     train = ["train", "full.csv", "--labels", "-4", "--base", "binary-relevance", "--folds", "2", "--out", "ruled"]

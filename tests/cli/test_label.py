@@ -127,6 +127,7 @@ def test_json_lines(served):
     assert {line["from"] for line in lines} == {"radio"}
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_named_set_becomes_a_table(served, monkeypatch, tmp_path, capsys):
     """Features of other formats than CSV are written too, and train; of a folder of arrays they stay there."""
     _, acts = served

@@ -1,5 +1,6 @@
 """The program as a process: signals end it with one line, whenever they come."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -95,6 +96,37 @@ def test_a_command_called_from_python_leaves_signals_alone(tmp_path, capsys):
     former = [signal.getsignal(number) for number in ENDS]
     assert main(["data", "list"]) == 0
     assert [signal.getsignal(number) for number in ENDS] == former
+
+
+COLLECTING = """
+import gc
+
+while_imported = gc.isenabled()
+
+def prepared(arguments):
+    return lambda: print(while_imported, gc.isenabled(), gc.get_freeze_count() > 0) or 0
+"""
+
+
+def test_garbage_is_not_collected_while_modules_are_imported(tmp_path):
+    (tmp_path / "collecting.py").write_text(COLLECTING)
+    code = "import sys; from enstruct.cli.main import main; sys.exit(main(commands='collecting'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "False True True\n")
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_library_leaves_the_collector_as_it_was(collects, monkeypatch):
+    seen = []
+    monkeypatch.setattr(enstruct, "import_module", lambda name: seen.append(gc.isenabled()) or 1 / 0)
+    if not collects:
+        gc.disable()
+    try:
+        with pytest.raises(ZeroDivisionError):
+            enstruct.__getattr__("EnergyMultiLabelClassifier")
+        assert (seen, gc.isenabled()) == ([False], collects)
+    finally:
+        gc.enable()
 
 
 def test_the_package_itself_imports_nothing_heavy():

@@ -94,6 +94,7 @@ def test_labels_that_were_counted_off_are_found_by_name(tmp_path, capsys):
     assert scores(tmp_path / "other.json") == scores(tmp_path / "train.json") > 0.9
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_told_labels_and_suspects(here, tmp_path, capsys):
     (tmp_path / "told.csv").write_text("both\n" + "1\n" * 40)
     out = tmp_path / "answers.jsonl"

@@ -114,6 +114,7 @@ def test_answers_of_candidates_by_their_own_rules(fitted, rows):
         fitted.predict(rows.X, candidate=other, decision="threshold")
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_baseline_wins_where_it_is_best(rows):
     untrained = {**FAST, "max_epochs": 1, "learning_rate": 1e-6}
     model = AutoMultiLabelClassifier(members=1, settings=untrained, random_state=0).fit(rows.X, rows.Y)
@@ -137,6 +138,7 @@ def test_no_trees_on_features_that_are_too_many_for_a_dense_array():
     assert default_methods(wide) == ("binary-relevance", *TRAINED)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_an_average_has_the_better_of_two_linear_models(rows):
     counts = sparse.csr_matrix(np.abs(np.rint(rows.X)))
     linear = ("binary-relevance", "binary-relevance-tfidf")
@@ -159,6 +161,7 @@ def test_members_have_no_rules_of_their_own(rows):
     assert set(model.rules_) == set(AVERAGEABLE)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_energies_try_two_weights_and_go_on_with_the_better_one(rows):
     model = AutoMultiLabelClassifier(("seal-nce",), members=3, settings=FAST, random_state=0)
     model.fit(rows.X[80:], rows.Y[80:], None, rows.X[:80], rows.Y[:80])

@@ -133,6 +133,7 @@ def test_rows_of_which_something_is_told_get_the_set_of_largest_expected_f1(fitt
         assert (sets == fitted.predict(X, known=known, decision=rule)).all()
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_rule_put_in_force_decides_rows_of_which_something_is_told():
     X, Y = exclusive(80, 4)
     model = EnergyMultiLabelClassifier(base="binary-relevance", random_state=0).fit(X, Y)
@@ -192,6 +193,7 @@ def test_forms_of_what_is_told(rows):
     assert model.predict(pd.DataFrame(X[:2]), known=[{"c": True}, {}])[0, 2] == 1
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_holes_are_no_absence(rows):
     X, Y = rows
     holes = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
@@ -229,6 +231,7 @@ def test_a_base_too_slow_is_left_after_a_folds_share_of_the_time(rows):
     assert given == [pytest.approx(6 / (3 + 1), abs=0.2)]
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_where_the_first_base_took_all_of_the_time_others_have_a_third(rows, monkeypatch):
     def slow(base, table, folds, seed, deadline, last):
         given.append((base.name, deadline - time.monotonic(), last))
@@ -355,9 +358,11 @@ def test_what_contradicts_what_is_told_has_no_energy(fitted, rows):
     assert np.isposinf(fitted.energy(X, Y, known=known)).tolist() == [i == 3 for i in range(8)]
 
 
-def test_decisions_of_least_risk_in_force(fitted, rows, tmp_path):
+@pytest.mark.usefixtures("quick_joints")
+def test_decisions_of_least_risk_in_force(rows, tmp_path):
     """Named before the fit or after it, kept in the folder, taken back."""
     X, Y = rows[0][500:], rows[1][500:]
+    fitted = JointMultiLabelClassifier("binary-relevance", folds=3, random_state=0).fit(rows[0][:500], rows[1][:500])
     wanted = fitted.predict(X, decision="subset-accuracy")
     other = JointMultiLabelClassifier("binary-relevance", folds=3, random_state=0, decision="subset-accuracy")
     other.fit(rows[0][:500], rows[1][:500]).save(tmp_path / "m")
@@ -383,6 +388,7 @@ def test_decisions_of_least_risk_in_force(fitted, rows, tmp_path):
         JointMultiLabelClassifier("binary-relevance", decision="micro-f1").fit(X, Y)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_whole_sets_are_what_exact_match_asks_for(rows, monkeypatch):
     """Where the metric is exact match, and the joint knows what marginals do not, its likeliest set answers."""
     X, Y = rows
@@ -502,6 +508,7 @@ def test_holes_are_filled_row_by_row(rows, monkeypatch):
     assert np.abs(away).max() < 0.07, away
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 @pytest.mark.parametrize("base", ["binary-relevance", "linear-svm", "boosting"])
 def test_named_bases_take_holes(base, rows, tmp_path):
     X, Y = rows
@@ -513,6 +520,7 @@ def test_named_bases_take_holes(base, rows, tmp_path):
     assert np.array_equal(JointMultiLabelClassifier.load(tmp_path / "m").base_proba(X), model.base_proba(X))
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_models_of_tables_with_holes_are_saved(rows, tmp_path):
     X, Y = rows[0][:200], rows[1][:200].astype(float)
     Y[::3, 1] = np.nan
@@ -641,6 +649,7 @@ def test_settings_that_cannot_be_meant(rows, change, error, match):
         model.predict(rows[0][:2])
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_tables_that_would_fill_the_memory_are_refused(rows, monkeypatch):
     monkeypatch.setattr("enstruct.estimators.joint.MOST_CELLS", 60 * rows[1].shape[1])
     model = JointMultiLabelClassifier("binary-relevance", folds=2).fit(rows[0][:60], rows[1][:60])
@@ -685,6 +694,7 @@ def test_sets_in_the_place_of_what_is_told_are_refused():
     np.testing.assert_allclose(told[1], model.predict_proba(X[1:2])[0])
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_energies_are_those_of_the_distribution_under_rules():
     """E + log p is one number for all sets of a row that have any probability; the others' energy is infinite."""
     rng = np.random.default_rng(0)
@@ -755,6 +765,7 @@ def test_decisions_that_are_none(fitted, rows):
         fitted.predict(rows[0][:2], decision=lambda a: 3)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_rows_of_which_nothing_is_known(rows):
     X, Y = rows[0][:60], rows[1][:60].astype(float)
     Y[7] = np.nan
@@ -769,6 +780,7 @@ def test_rows_of_which_nothing_is_known(rows):
     assert len(JointMultiLabelClassifier("binary-relevance", random_state=0).fit(X[:9], rows[1][:9]).fitted_on_.folds) == 4
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_gain_of_ones_own_sees_all_labels(rows):
     """Those that never varied, too."""
     X, Y = rows
@@ -786,6 +798,7 @@ def test_a_gain_of_ones_own_sees_all_labels(rows):
         model.predict(X[:20], decision=gain, top_k=1)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_rows_of_which_nothing_is_told_are_answered_as_without_known_under_rules_that_fix_a_label(rows):
     X, Y = rows
     model = JointMultiLabelClassifier("binary-relevance", folds=3, random_state=0, rules=AtMost(0, [1]))
@@ -816,6 +829,7 @@ def test_samples_of_networks_under_rules_are_those_of_their_seed(rows):
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_sets_by_every_rule_given_what_is_known(rows):
     X, Y = rows
     model = EnergyMultiLabelClassifier(base="binary-relevance", random_state=0).fit(X[:300], Y[:300])

@@ -12,6 +12,7 @@ from enstruct.estimators.label_noise import quality_of
 from enstruct.rules import AtMost, Exactly, Excludes
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_flipped_cells_are_what_the_other_labels_say_against():
     X, Y = exclusive(400, 3)
     wrong = np.random.default_rng(0).random(Y.shape) < 0.03
@@ -25,6 +26,7 @@ def test_flipped_cells_are_what_the_other_labels_say_against():
     assert np.mean([wrong[row, label] for row, label, _ in worst]) > 0.7
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_forgotten_labels_are_found_where_none_is_made_up():
     """A label of five forgotten: those likely by the others come before unlikely ones that are there."""
     X, Y = exclusive(400, 3)
@@ -64,6 +66,7 @@ def test_moved_labels_are_found_by_what_they_stand_for(rules):
     assert np.mean(worst) > 0.8
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_moved_labels_are_found_where_rules_leave_a_single_label_no_choice():
     X, given, wrong = moved_labels(500, 1)
     one = given.sum(1) == 1
@@ -111,6 +114,7 @@ def test_holes_and_copies_of_rows():
     assert np.array_equal(quality[:5], quality[150:], equal_nan=True)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_under_rules_labels_that_break_one_come_first():
     X, Y = exclusive(200, 5)
     Y[7, :2] = 1

@@ -61,6 +61,7 @@ def test_few_rows(rows):
         assert len(model.predict(sparse.csr_matrix(X[20:30]))) == 10
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_rules_hold(rows):
     X, Y = rows
     Y = Y.copy()
@@ -75,6 +76,7 @@ def test_a_model_that_is_trained_already_needs_no_part_left_out(rows):
         JointMultiLabelClassifier(lambda X: np.full((len(X), 4), 0.5), folds=1).fit(*rows)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_base_that_chooses_has_all_of_the_time_where_nothing_follows(rows, monkeypatch):
     given = []
     real = bases.MethodBase.fit
@@ -107,6 +109,7 @@ def test_what_labels_say_of_each_other_is_learnt_from_a_fifth(rows):
     assert p[100:].mean() > 0.7
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_averages_are_chosen_by_the_rows_left_out(rows, monkeypatch):
     seen = []
     monkeypatch.setattr(joint, "best_score", lambda p, table, metric: seen.append((p.shape, len(table))) or 0.0)
@@ -116,11 +119,13 @@ def test_averages_are_chosen_by_the_rows_left_out(rows, monkeypatch):
     assert 100 <= n <= 140
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_base_is_fitted_once(rows):
     model = JointMultiLabelClassifier("extra-trees", folds=1, random_state=0).fit(*rows)
     assert [len(base.models) for base in model.base_] == [1]
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_repeated_rows_and_those_of_no_weight_go_with_their_like(rows):
     X, Y = rows
     weight = np.r_[0.0, np.ones(len(X))]
@@ -143,6 +148,7 @@ def test_suspects_are_asked_of_every_row(by_a_fifth, rows, monkeypatch):
         find_label_issues([["a"]] * 9, [["X"]] * 9, EnergySequenceTagger("crf"), folds=1)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_saved_and_loaded(rows, tmp_path):
     model = JointMultiLabelClassifier("binary-relevance", folds=1, random_state=0).fit(*rows)
     model.save(tmp_path / "model")

@@ -69,6 +69,7 @@ def test_marginals_are_those_once_the_rules_hold(model):
     np.testing.assert_allclose(p[:, :3].sum(1), 1, atol=0.02)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_told_labels_tell_what_follows():
     model = MODELS["joint"].fit(X, Y)
     known = np.full((len(X), 5), np.nan)
@@ -84,6 +85,7 @@ def test_told_labels_tell_what_follows():
         model.predict(X, known=known)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_densities_are_over_the_sets_that_keep_the_rules():
     model = MODELS["joint"].fit(X, Y)
     every = np.array(list(itertools.product((0, 1), repeat=5)))
@@ -93,6 +95,7 @@ def test_densities_are_over_the_sets_that_keep_the_rules():
     np.testing.assert_allclose(np.exp(log_p[legal]).sum(0), 1, rtol=1e-4)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_an_energy_need_not_learn_what_rules_say():
     """Held-out likelihood: no worse with the rules than without, and better by what legal sets are fewer."""
     with_rules = JointMultiLabelClassifier("binary-relevance", folds=2, rules=RULES, random_state=0).fit(X, Y)
@@ -134,6 +137,7 @@ def test_rules_of_one_class_a_row_are_refused():
             model.fit(X, np.array(NAMES)[np.arange(40) % 5])
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_soft_rules_weigh_and_do_not_bind():
     soft = JointMultiLabelClassifier("binary-relevance", folds=2, rules=Soft(Excludes("a", "d"), 5.0), random_state=0)
     p = soft.fit(X, Y).predict_proba(X)
@@ -188,6 +192,7 @@ def test_a_rule_that_the_first_pass_breaks_often_is_refused():
     assert not hasattr(model, "predictor_")
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 @pytest.mark.parametrize("kind", ["joint", "network"])
 def test_random_systems_of_rules_bind_every_answer(kind):
     """Put in force on fitted classifiers, one after another: decisions, told labels and samples, against all sets that keep

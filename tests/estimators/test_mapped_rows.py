@@ -35,6 +35,7 @@ def both(request, tmp_path):
     return X, read_on_disk(tmp_path / "rows").X
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 @pytest.mark.parametrize("method", ["cross-entropy", "seal-nce", "spen"])
 def test_a_fit_is_the_one_from_memory(method, both):
     X, mapped = both
@@ -69,6 +70,7 @@ def test_what_takes_all_rows_at_once_refuses(both):
         model.predict(mapped)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_joint_answers_some_rows_at_a_time(both, monkeypatch):
     """Whatever it was fitted to, names of columns included."""
     X, mapped = both

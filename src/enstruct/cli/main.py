@@ -5,6 +5,7 @@ Exit codes: 0 done, 2 bad input, 130 interrupted (Ctrl-C), 141 nobody reads what
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -30,9 +31,12 @@ def main(arguments: Sequence[str] | None = None, commands: str = "enstruct.cli.c
     if arguments is None:
         # while modules are imported nothing is at work that would have to clean up, and an exception could get lost in a callback
         _on_signals(_leave)
+        gc.disable()  # of what modules are made of nothing is garbage, and to look takes a part of the time
     try:
         work = import_module(commands).prepared(None if arguments is None else list(arguments))
         if arguments is None:
+            gc.freeze()
+            gc.enable()
             sys.unraisablehook = _once_more
             _on_signals(_interrupt)
         return work()
