@@ -98,6 +98,30 @@ def test_a_command_called_from_python_leaves_signals_alone(tmp_path, capsys):
     assert [signal.getsignal(number) for number in ENDS] == former
 
 
+WARNING = """
+import warnings
+from enstruct.errors import ConstantLabelWarning
+
+def work():
+    warnings.warn("3 labels never vary.", ConstantLabelWarning, stacklevel=1)
+    warnings.warn("somebody else's", UserWarning, stacklevel=1)
+    return 0
+
+def prepared(arguments):
+    return work
+"""
+
+
+def test_warnings_of_the_library_are_lines_like_errors(tmp_path):
+    (tmp_path / "warning_of.py").write_text(WARNING)
+    code = "import sys; from enstruct.cli.main import main; sys.exit(main(commands='warning_of'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    first, *others = done.stderr.splitlines()
+    assert (done.returncode, first) == (0, "warning: 3 labels never vary.")
+    assert "UserWarning: somebody else's" in others[0]
+    assert "warning_of.py:7" in others[0]
+
+
 COLLECTING = """
 import gc
 

@@ -9,12 +9,14 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from threading import Timer
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+_format = warnings.formatwarning
 ENDS = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
 
@@ -35,6 +37,7 @@ def main(arguments: Sequence[str] | None = None, commands: str = "enstruct.cli.c
     try:
         work = import_module(commands).prepared(None if arguments is None else list(arguments))
         if arguments is None:
+            warnings.formatwarning = _warned
             gc.freeze()
             gc.enable()
             sys.unraisablehook = _once_more
@@ -75,6 +78,15 @@ def _once_more(dropped: sys.UnraisableHookArgs) -> None:
     again = Timer(0.02, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()
+
+
+def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+    """One of ours as a line like those of errors: where in the library it came up says nothing to who typed a command."""
+    from enstruct.errors import EnstructWarning
+
+    return (
+        f"warning: {message}\n" if issubclass(category, EnstructWarning) else _format(message, category, filename, lineno, line)
+    )
 
 
 def _ended(end: KeyboardInterrupt) -> int:
