@@ -87,7 +87,8 @@ def test_by_an_encoder(folder, tuning, tmp_path):
 @pytest.mark.parametrize("tuning", ["frozen", "lora"])
 @pytest.mark.usefixtures("quick_joints")
 def test_by_both_once_labels_are_told(folder, tuning, tmp_path):
-    model = JointMultiLabelClassifier(encoder=TextEncoder(folder, tuning=tuning), random_state=0).fit(TEXTS[:60], Y[:60])
+    encoder = TextEncoder(folder, tuning=tuning)
+    model = JointMultiLabelClassifier(encoder=encoder, folds=2, random_state=0).fit(TEXTS[:60], Y[:60])
     if tuning == "lora":
         assert {one.base.view for one in model.base_} == {"terms", "tokens"}
     export_onnx(model, tmp_path / "served")
@@ -148,17 +149,18 @@ def test_texts_are_cut_where_the_encoders_tokenizer_cuts_them(folder, tmp_path):
     assert reader.inputs([text])["tokens"].tolist() != load_trunk(folder).tokens([text], 6)
 
 
+@pytest.mark.usefixtures("quick_joints")
 def test_a_trunk_is_in_a_graph_once(tmp_path):
     own = tiny_encoder(tmp_path / "wide", hidden_size=64, intermediate_size=256)  # beside which nodes weigh little
     encoder = TextEncoder(own, tuning="lora", size=2, max_tokens=12)
     trunk = sum(weights.numel() * weights.element_size() for weights in encoder.trunk.network.parameters())
     sizes = []
-    for folds in (2, 4):
+    for folds in (2, 3):
         model = JointMultiLabelClassifier(METHODS["cross-entropy"], encoder=encoder, folds=folds, random_state=0)
         exported = export_onnx(model.fit(TEXTS[:40], Y[:40]), tmp_path / str(folds))
         sizes.append(exported[0].size)
         assert exported[0].weights < 2 * trunk
-    assert sizes[1] - sizes[0] < trunk  # of two more models there are the parts and the nodes
+    assert sizes[1] - sizes[0] < trunk / 2  # of another model there are the parts and the nodes
 
 
 def test_drawn_texts_are_not_cut(folder, tmp_path, caplog):

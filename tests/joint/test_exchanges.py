@@ -48,7 +48,7 @@ def test_of_whole_sets_and_of_sets_with_holes(terms, monkeypatch):
     found = exchange_odds(energy, logits, y, 0)
     torch.testing.assert_close(found, exact(energy, logits, y), atol=1e-5, rtol=1e-4)
     assert (found[:2] == 0).all()
-    monkeypatch.setattr("enstruct.joint.exchanges.DRAWS", 4000)
+    monkeypatch.setattr("enstruct.joint.exchanges.DRAWS", 2000)
     observed = with_holes(y, 0.4)
     wanted = exact(energy, logits, observed)
     torch.testing.assert_close(exchange_odds(energy, logits, observed, 0), wanted, atol=0.05, rtol=0.1, equal_nan=True)
