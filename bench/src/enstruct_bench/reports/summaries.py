@@ -107,7 +107,6 @@ SINCE = {
     "texts-goemotions": SVM,
     "texts-reuters21578": "the row `trainer` is void: it was tuned in bfloat16 altogether, where small steps are lost, and says "
     "nothing of fine-tuning; rows on the H200 read weights of the encoder rounded to bfloat16, and are of a changed tree.",
-    "tags-conll2003-averaged": "made by the commit that brought means of weights, before the version rose for them to 0.5.0.",
     "joint-bibtex-peers": "runs of 0.3.0, whose section was `joint-bibtex` before 0.4.0 was run; its chains are as "
     "they were with a ridge that is sought (`joint-bibtex-chains`).",
     "joint-bibtex-chains": "run beside three other programs, so that the default base had time for fewer models than in "

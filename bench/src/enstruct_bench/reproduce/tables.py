@@ -420,6 +420,9 @@ TABLES: dict[str, Table] = {
                     epochs=20,
                     model={"max_epochs": 20, "layers": 2, "embeddings": GLOVE},
                 ),
+                "tags-conll2003-means": Compare(
+                    "conll2003", methods=("crf-taught",), model={"max_epochs": 20, "layers": 2, "embeddings": GLOVE}
+                ),
                 "tags-conll2003-characters": Compare(
                     "conll2003",
                     methods=("cross-entropy", "crf-taught"),
