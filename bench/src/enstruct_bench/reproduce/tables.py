@@ -423,11 +423,6 @@ TABLES: dict[str, Table] = {
                 "tags-conll2003-means": Compare(
                     "conll2003", methods=("crf-taught",), model={"max_epochs": 20, "layers": 2, "embeddings": GLOVE}
                 ),
-                "tags-conll2003-characters": Compare(
-                    "conll2003",
-                    methods=("cross-entropy", "crf-taught"),
-                    model={"max_epochs": 20, "layers": 2, "characters": 30, "embeddings": GLOVE},
-                ),
                 "tags-conll2003-plus": _entities(("cross-entropy", "crf", "infnet+", "implicit-cd"), columns=(1, 2)),
                 "tags-conll2003-plus-spen": _entities(("cross-entropy", "spen", "infnet"), columns=(1, 2)),
             },
