@@ -51,6 +51,7 @@ def model(request):
     return MODELS[request.param].fit(X, Y)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_no_answer_breaks_a_rule(model, tmp_path):
     model.save(tmp_path / "m")
     for one in (model, type(model).load(tmp_path / "m")):

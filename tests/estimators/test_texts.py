@@ -272,6 +272,7 @@ def test_tuned_encoders_need_a_network(folder):
             model.fit(TEXTS, Y)
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_joint_of_tuned_members_finds_an_encoder_that_has_moved(tmp_path):
     own = tiny_encoder(tmp_path / "own")
     encoder = TextEncoder(own, tuning="lora", size=2)

@@ -18,6 +18,7 @@ from enstruct.training.residual_candidates import CANDIDATES
 FORMS = (*CANDIDATES, *(one.with_stack() for one in CANDIDATES))
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 @pytest.mark.parametrize("terms", ["independent", "pairs", "pairs, units, stacked", "factors"])
 def test_every_kind_of_energy(terms, blocks, tmp_path, monkeypatch):
     """Told labels come back as told, the others as mean field has them, rows without any as the model itself answers.

@@ -31,6 +31,7 @@ def test_an_interval_covers_the_mean():
     assert 0.88 <= np.mean(covered) <= 0.99
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_the_estimate_is_that_of_unseen_rows(tmp_path):
     judged = fit(work(120, tmp_path / "m"))
     assert judged.judged == 60
@@ -43,6 +44,7 @@ def test_the_estimate_is_that_of_unseen_rows(tmp_path):
     assert judged.f1.low < judged.f1.value < judged.f1.high
 
 
+@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_what_the_last_doubling_gained(tmp_path):
     """The model of then is judged on rows that it has not seen, the ones of now by folds: paired, row by row."""
     fit(work(20, tmp_path / "then"))
