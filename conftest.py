@@ -80,6 +80,12 @@ def quick_joints(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Residual energies are one of two, trained as ever: for tests of how good it is."""
+    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
+
+
+@pytest.fixture
 def quick_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fields of pixels, which every segmenter learns after its networks, take two steps: for tests that ask them nothing."""
     monkeypatch.setattr("enstruct.joint.pixels.STEPS", 2)
@@ -87,7 +93,7 @@ def quick_fields(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quick_bases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forests of ten trees, boosted ensembles of five a label, three epochs of networks of observed labels: for tests of what
+    """Forests of twenty trees, boosted ensembles of five a label, three epochs of networks of observed labels: for tests of what
     becomes of a model, not of how good it is."""
     monkeypatch.setattr(observed_network, "EPOCHS", 3)
     monkeypatch.setattr(extra_trees, "TREES", 20)

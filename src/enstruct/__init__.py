@@ -74,7 +74,8 @@ def _imported(module: str) -> object:
     """A module and all that it needs, torch first of all: the collector of garbage, which would look through all that these are
     made of again and again, waits until they are there."""
     collects = gc.isenabled()
-    gc.disable()
+    if collects:  # of two threads the later one finds it off, and leaves it to the first
+        gc.disable()
     try:
         return import_module(module)
     finally:

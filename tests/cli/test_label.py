@@ -128,10 +128,9 @@ def test_json_lines(served):
 
 
 @pytest.mark.usefixtures("quick_joints", "quick_bases")
-def test_a_named_set_becomes_a_table(served, monkeypatch, tmp_path, capsys):
+def test_a_named_set_becomes_a_table(served, tmp_path, capsys):
     """Features of other formats than CSV are written too, and train; of a folder of arrays they stay there."""
     _, acts = served
-    monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
     assert main(["data", "synthetic", "mine.npz", "--rows", "60"]) == 0
     assert main(["train", "mine.npz", "--base", "binary-relevance", "--folds", "2", "--out", "m"]) == 0
     acts += [(4, {"b0.0": True}, False)]

@@ -54,7 +54,6 @@ def test_told_labels_and_rows_without_any(here, tmp_path, capsys):
     assert parquet == csv
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_a_model_of_parquet(here, tmp_path, capsys):
     options = ["--labels", "-4", "--drop", "[id]", "--base", "binary-relevance", "--folds", "2"]
     assert main(["train", str(here / "songs.parquet"), *options, "--out", str(tmp_path / "model")]) == 0

@@ -138,7 +138,6 @@ def test_no_trees_on_features_that_are_too_many_for_a_dense_array():
     assert default_methods(wide) == ("binary-relevance", *TRAINED)
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_an_average_has_the_better_of_two_linear_models(rows):
     counts = sparse.csr_matrix(np.abs(np.rint(rows.X)))
     linear = ("binary-relevance", "binary-relevance-tfidf")
@@ -161,7 +160,6 @@ def test_members_have_no_rules_of_their_own(rows):
     assert set(model.rules_) == set(AVERAGEABLE)
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_energies_try_two_weights_and_go_on_with_the_better_one(rows):
     model = AutoMultiLabelClassifier(("seal-nce",), members=3, settings=FAST, random_state=0)
     model.fit(rows.X[80:], rows.Y[80:], None, rows.X[:80], rows.Y[:80])

@@ -12,7 +12,7 @@ from enstruct.estimators.label_noise import quality_of
 from enstruct.rules import AtMost, Exactly, Excludes
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
+@pytest.mark.usefixtures("few_candidates")
 def test_flipped_cells_are_what_the_other_labels_say_against():
     X, Y = exclusive(400, 3)
     wrong = np.random.default_rng(0).random(Y.shape) < 0.03
@@ -26,7 +26,7 @@ def test_flipped_cells_are_what_the_other_labels_say_against():
     assert np.mean([wrong[row, label] for row, label, _ in worst]) > 0.7
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
+@pytest.mark.usefixtures("few_candidates")
 def test_forgotten_labels_are_found_where_none_is_made_up():
     """A label of five forgotten: those likely by the others come before unlikely ones that are there."""
     X, Y = exclusive(400, 3)

@@ -51,7 +51,6 @@ def model(request):
     return MODELS[request.param].fit(X, Y)
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_no_answer_breaks_a_rule(model, tmp_path):
     model.save(tmp_path / "m")
     for one in (model, type(model).load(tmp_path / "m")):
@@ -96,7 +95,7 @@ def test_densities_are_over_the_sets_that_keep_the_rules():
     np.testing.assert_allclose(np.exp(log_p[legal]).sum(0), 1, rtol=1e-4)
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
+@pytest.mark.usefixtures("few_candidates")
 def test_an_energy_need_not_learn_what_rules_say():
     """Held-out likelihood: no worse with the rules than without, and better by what legal sets are fewer."""
     with_rules = JointMultiLabelClassifier("binary-relevance", folds=2, rules=RULES, random_state=0).fit(X, Y)
@@ -138,7 +137,7 @@ def test_rules_of_one_class_a_row_are_refused():
             model.fit(X, np.array(NAMES)[np.arange(40) % 5])
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
+@pytest.mark.usefixtures("few_candidates")
 def test_soft_rules_weigh_and_do_not_bind():
     soft = JointMultiLabelClassifier("binary-relevance", folds=2, rules=Soft(Excludes("a", "d"), 5.0), random_state=0)
     p = soft.fit(X, Y).predict_proba(X)

@@ -35,7 +35,6 @@ def both(request, tmp_path):
     return X, read_on_disk(tmp_path / "rows").X
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 @pytest.mark.parametrize("method", ["cross-entropy", "seal-nce", "spen"])
 def test_a_fit_is_the_one_from_memory(method, both):
     X, mapped = both
@@ -82,12 +81,12 @@ def test_a_joint_answers_some_rows_at_a_time(both, monkeypatch):
         rows = X if isinstance(model, JointMultiLabelClassifier) else table
         known = np.where(np.arange(5) == 2, Y, np.nan)
         wanted = model.predict_proba(rows, known=known), model.predict(rows), model.log_prob(rows, Y)
-        monkeypatch.setattr("enstruct.data.mapped.CELLS", 300)
-        assert len(list(mapped.blocks())) > 5
-        np.testing.assert_allclose(model.predict_proba(mapped, known=known), wanted[0], atol=1e-5)
-        assert (model.predict(mapped) == wanted[1]).all()
-        np.testing.assert_allclose(model.log_prob(mapped, Y), wanted[2], atol=1e-4)
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr("enstruct.data.mapped.CELLS", 300)
+            assert len(list(mapped.blocks())) > 5
+            np.testing.assert_allclose(model.predict_proba(mapped, known=known), wanted[0], atol=1e-5)
+            assert (model.predict(mapped) == wanted[1]).all()
+            np.testing.assert_allclose(model.log_prob(mapped, Y), wanted[2], atol=1e-4)
     joint = model.joint_
     np.testing.assert_allclose(joint.disagreement(mapped), joint.disagreement(table), atol=1e-5)
     with pytest.raises(DataError, match="no rows"):

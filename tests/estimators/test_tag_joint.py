@@ -488,6 +488,7 @@ def test_energies_beyond_a_chain_answer_by_sampling(richer, tmp_path):
         every = [y for y in itertools.product(tags, repeat=3) if convert(list(y), "IOB2") == list(y) and told in (None, y[1])]
         pairs = [row for row in words for _ in every], [list(y) for _ in words for y in every]
         p = np.stack([softmax(row) for row in -np.reshape(richer.energy(*pairs), (4, -1))])
+        assert p.max() > 0.5
         found = np.reshape(richer.log_prob(*pairs, known=known[:1] * len(pairs[0])), (4, -1))
         np.testing.assert_allclose(np.exp(found).sum(1), 1, atol=0.15)
         best, marginals = richer.predict(words, known=known), richer.predict_proba(words, known=known)

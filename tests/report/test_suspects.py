@@ -22,7 +22,6 @@ def fitted():
     return model, X, Y
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_of_a_joint_they_are_given_the_row_s_others(fitted):
     model, X, Y = fitted
     energy = energy_of(model)

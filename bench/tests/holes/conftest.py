@@ -11,6 +11,7 @@ from enstruct_bench.joint import masked_network
 @pytest.fixture
 def fast(monkeypatch):
     monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
+    monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
     monkeypatch.setattr("enstruct.training.contrastive.MOST_EPOCHS", 1)
     monkeypatch.setitem(boosting.SETTINGS, "max_iter", 10)
     monkeypatch.setattr(observed_network, "EPOCHS", 3)

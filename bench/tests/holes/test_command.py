@@ -24,7 +24,6 @@ def test_names_of_the_parser_are_those_of_the_sides():
     assert tuple(METHODS.split(",")) == SIDES
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_figures_are_printed_kept_gone_on_from_and_reported(here, capsys):
     command = ["holes", "copies.npz", "--removed", "0.3,0.6", "--seeds", "1", "--json", "holes-copies.json"]
     assert main([*command, "--methods", "joint,linear"]) == 0, capsys.readouterr().err
@@ -47,7 +46,6 @@ def test_figures_are_printed_kept_gone_on_from_and_reported(here, capsys):
     assert [line.split(" | ")[1] for line in rows] == ["joint", "linear", "base", "linear", "base"]
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_positives_alone(here, capsys):
     command = ["holes", "copies.npz", "--positives_only", "--removed", "0.5", "--seeds", "1", "--methods", "joint,linear"]
     assert main(command) == 0, capsys.readouterr().err

@@ -46,7 +46,6 @@ def test_counts_come_to_the_score_and_to_its_slopes_in_the_weights_of_rows(count
         assert counted == pytest.approx(true, abs=1e-6)
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 def test_intervals_are_those_of_scoring_every_draw_anew():
     p, Y, asked = answers(300, digits=3)
     worse = p + 0.2 * np.random.default_rng(1).normal(size=p.shape)

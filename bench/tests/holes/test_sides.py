@@ -20,7 +20,6 @@ def table():
     return table_with_holes(split_at_random(copies(200), 0), 0, 0.5)
 
 
-@pytest.mark.usefixtures("quick_joints", "quick_bases")
 @pytest.mark.parametrize("name", SIDES)
 def test_who_takes_what_is_told(name, table, fast):
     side = fitted(name, Estimators(table, 0))

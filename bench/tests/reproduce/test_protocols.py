@@ -14,7 +14,7 @@ from enstruct.inference import ProjectedAdam
 from enstruct.metrics.base import ratio
 from enstruct_bench.comparison.label_comparison import LABEL_COMPARISON
 from enstruct_bench.comparison.protocols import load_protocol, load_tagged_parts
-from enstruct_bench.comparison.run import run_cell
+from enstruct_bench.comparison.run import fitted_cell, run_cell
 from enstruct_bench.comparison.tag_comparison import TAG_COMPARISON
 from enstruct_bench.reproduce.protocols import (
     AS_MANY_AS_PUBLISHED,
@@ -91,7 +91,7 @@ def pinned_here(method):
     expected = pinned["figures"].get(f"{here['processor']} torch {here['torch']}")
     if expected is None:
         pytest.skip("no figures are pinned on such a machine")
-    return pytest.approx(expected[method], abs=1e-3)
+    return expected[method]
 
 
 @pytest.mark.parametrize("method", ["cross-entropy", "extra-trees"])
@@ -100,16 +100,17 @@ def test_figures_are_those_of_this_version(method, real_data):
     expected, table = pinned_here(method), TABLES["seal-2"]
     parameters = settings(table, "cal500", "fair", method)
     cell = run_cell(LABEL_COMPARISON, method, load_rows(table, "cal500", "fair")[0], 0, parameters)
-    assert ratio(cell.rows["chosen"]) == expected
+    assert ratio(cell.rows["chosen"]) == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_taggers_figures_are_those_of_this_version(real_data):
-    """Rates so high that the mean of weights is kept: without it the figure is another."""
+    """Rates so high that the mean of weights is kept."""
     expected, parts = pinned_here("tagger"), load_tagged_parts("twitter_pos", 0, [])
     few = replace(parts.train, sentences=parts.train.sentences[:200], tags=parts.train.tags[:200])
     small = {"max_epochs": 5, "hidden": 16, "embedding_dim": 16, "batch_size": 4, "learning_rate": 0.05}
-    cell = run_cell(TAG_COMPARISON, "cross-entropy", replace(parts, train=few), 0, small)
-    assert ratio(cell.rows["greedy"]) == expected
+    cell, tagger = fitted_cell(TAG_COMPARISON, "cross-entropy", replace(parts, train=few), 0, small)
+    assert any(record["averaged"] for record in tagger.history_)
+    assert ratio(cell.rows["greedy"]) == pytest.approx(expected, abs=3e-3)  # which rounding moves by a tenth of that
 
 
 def test_published_faults_of_genbase(real_data):

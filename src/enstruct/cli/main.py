@@ -16,7 +16,6 @@ from importlib import import_module
 from threading import Timer
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
-_format = warnings.formatwarning
 ENDS = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 
 
@@ -33,11 +32,11 @@ def main(arguments: Sequence[str] | None = None, commands: str = "enstruct.cli.c
     if arguments is None:
         # while modules are imported nothing is at work that would have to clean up, and an exception could get lost in a callback
         _on_signals(_leave)
-        gc.disable()  # of what modules are made of nothing is garbage, and to look takes a part of the time
+        gc.disable()  # of what modules are made of hardly anything is garbage, and to look takes long
     try:
         work = import_module(commands).prepared(None if arguments is None else list(arguments))
         if arguments is None:
-            warnings.formatwarning = _warned
+            _say_warnings_in_a_line()
             gc.freeze()
             gc.enable()
             sys.unraisablehook = _once_more
@@ -80,13 +79,17 @@ def _once_more(dropped: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
-    """One of ours as a line like those of errors: where in the library it came up says nothing to who typed a command."""
+def _say_warnings_in_a_line() -> None:
+    """Ours, as errors are: where in the library one came up says nothing to who typed a command."""
     from enstruct.errors import EnstructWarning
 
-    return (
-        f"warning: {message}\n" if issubclass(category, EnstructWarning) else _format(message, category, filename, lineno, line)
-    )
+    usual = warnings.formatwarning
+
+    def said(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+        ours = issubclass(category, EnstructWarning)
+        return f"warning: {message}\n" if ours else usual(message, category, filename, lineno, line)
+
+    warnings.formatwarning = said
 
 
 def _ended(end: KeyboardInterrupt) -> int:
