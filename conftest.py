@@ -71,18 +71,17 @@ def stacked_terms(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def quick_joints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Residual energies are one of two, stop at the first epoch without a better value, and chains train them for one: for tests
-    of what runs, not of how good it is."""
-    monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
-    monkeypatch.setattr("enstruct.training.contrastive.MOST_EPOCHS", 1)
+def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Residual energies are one of two, trained as ever: for tests of how good it is."""
     monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
 
 
 @pytest.fixture
-def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Residual energies are one of two, trained as ever: for tests of how good it is."""
-    monkeypatch.setattr(JointMultiLabelClassifier, "_candidates", CANDIDATES[:2])
+def quick_joints(few_candidates: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Residual energies are one of two, stop at the first epoch without a better value, and chains train them for one: for tests
+    of what runs, not of how good it is."""
+    monkeypatch.setattr("enstruct.estimators.joint.PATIENCE", 1)
+    monkeypatch.setattr("enstruct.training.contrastive.MOST_EPOCHS", 1)
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_reduced_updates_are_named():
 
 
 PINNED = Path(__file__).with_name("pinned.json")
-"""Figures of this version: {processor: {torch: {method: example-F1 of seed 0 under the chosen rule}}}; "tagger": accuracy."""
+"""Figures of this version, by processor and torch: {method: example-F1 of seed 0 by the chosen rule}; "tagger": accuracy."""
 
 
 def pinned_here(method):
